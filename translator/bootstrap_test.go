@@ -1,6 +1,7 @@
 package translator
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -142,6 +143,16 @@ func TestSettingsOfSources(t *testing.T) {
 	if _, list = translator.Translate(t.Context(), snapshot(in("a"), in("b").With(master("master")))); list.HasErrors() {
 		t.Errorf("the default written by one source: got %v", list)
 	}
+	bootstrap := settings.Settings{settings.BootstrapRoles: {Text: settings.Kubernetes, At: diag.Position{File: "x", Line: 1, Column: 1}}}
+	for _, one := range [][2]settings.Settings{{in("a"), in("b").With(bootstrap)}, {in("a").With(bootstrap), in("b")}} {
+		_, list = translator.Translate(t.Context(), snapshot(one[0], one[1]))
+		if e := firstError(list); e.Code != diag.BadValue || e.File != "x" || !strings.Contains(e.Hint, "--bootstrap-roles") {
+			t.Errorf("bootstrap roles of one source alone: got %v", list)
+		}
+	}
+	if _, list = translator.Translate(t.Context(), snapshot(in("a").With(bootstrap), in("b").With(bootstrap))); list.HasErrors() {
+		t.Errorf("bootstrap roles of both: got %v", list)
+	}
 	groups := func(value, file string) settings.Settings {
 		return settings.Settings{settings.ImpliedGroups: {Text: value, At: diag.Position{File: file, Line: 1, Column: 1}}}
 	}
@@ -186,4 +197,50 @@ func firstError(list diag.List) diag.Diagnostic {
 		}
 	}
 	return diag.Diagnostic{}
+}
+
+// A source with strict-routes has errors for its own routes alone.
+func TestStrictRoutesOfSources(t *testing.T) {
+	gateway := `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: net}
+spec: {gatewayClassName: any, listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]}
+`
+	route := func(namespace string) string {
+		return fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: %s}
+spec: {hostnames: [a.example], parentRefs: [{name: edge, namespace: net}], rules: [{matches: [{path: {value: /}}]}]}
+`, namespace)
+	}
+	strict := settings.Settings{settings.StrictRoutes: {Text: "true"}}
+	for _, row := range []struct {
+		name    string
+		sources [2]settings.Settings
+		want    string // the files of errors
+	}{
+		{"none", [2]settings.Settings{}, "[]"},
+		{"the first", [2]settings.Settings{strict}, "[a.yaml]"},
+		{"the second", [2]settings.Settings{nil, strict}, "[b.yaml]"},
+		{"both", [2]settings.Settings{strict, strict}, "[a.yaml b.yaml]"},
+	} {
+		first, second := file("a.yaml", gateway+"---\n"+route("a")), file("b.yaml", route("b"))
+		second.Origin = 1
+		_, list := New(Options{}).Translate(t.Context(), source.Snapshot{
+			Files: []source.File{first, second}, Origins: []source.Origin{{Settings: row.sources[0]}, {Settings: row.sources[1]}},
+		})
+		var warnings int
+		got := []string{}
+		for _, d := range list {
+			switch {
+			case d.Code == diag.RouteConflict && d.Severity == diag.Error:
+				got = append(got, d.File)
+			case d.Code == diag.RouteConflict:
+				warnings++
+			}
+		}
+		if fmt.Sprint(got) != row.want || len(got)+warnings != 2 {
+			t.Errorf("%s: got errors in %v and %d warnings, want errors in %s: %v", row.name, got, warnings, row.want, list)
+		}
+	}
 }

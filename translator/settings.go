@@ -16,11 +16,10 @@ type state struct {
 	origins  []settings.Settings // of each source
 	decoding []syntax.Options    // of each source
 	// The settings that hold for all sources together.
-	master       string
-	strictRoutes bool
-	bootstrap    bool
-	implied      string
-	list         diag.List
+	master    string
+	bootstrap bool
+	implied   string
+	list      diag.List
 }
 
 // skipped is a document of another kind, with its source.
@@ -45,10 +44,8 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		origins = make([]source.Origin, 1)
 	}
 	var s state
-	var master settings.Value
-	var masters int // origins so far
-	var implied settings.Value
-	for _, origin := range origins {
+	var master, bootstrap, implied settings.Value
+	for i, origin := range origins {
 		own := origin.Settings
 		if origin.Cluster {
 			own = settings.Settings{settings.ClusterExport: {Text: "true"}}.With(own)
@@ -57,23 +54,13 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		s.origins = append(s.origins, own)
 		s.decoding = append(s.decoding, syntax.Options{
 			DefaultNamespace: own.Text(settings.DefaultNamespace), ClusterExport: own.Is(settings.ClusterExport),
-			Rego: &t.rego,
+			StrictRoutes: own.Is(settings.StrictRoutes), Rego: &t.rego,
 		})
-		s.strictRoutes = s.strictRoutes || own.Is(settings.StrictRoutes)
-		s.bootstrap = s.bootstrap || own.Text(settings.BootstrapRoles) == settings.Kubernetes
+		s.addCommon(&bootstrap, own, settings.BootstrapRoles, "", i == 0)
 		s.addImplied(&implied, own[settings.ImpliedGroups], origin.Cluster)
-		value, set := own[settings.MasterNamespace]
-		if !set {
-			value.Text = directory.MasterOr("")
-		}
-		if masters++; masters > 1 && master.Text != value.Text {
-			s.list.Add(differentMasters(master, value))
-		}
-		if masters == 1 || set {
-			master = value
-		}
+		s.addCommon(&master, own, settings.MasterNamespace, directory.MasterOr(""), i == 0)
 	}
-	s.master = master.Text
+	s.master, s.bootstrap = master.Text, bootstrap.Text == settings.Kubernetes
 	if implied.Text == settings.NoGroups {
 		s.implied = ""
 	}
@@ -104,25 +91,41 @@ func (s *state) addImplied(stated *settings.Value, own settings.Value, isCluster
 	}
 }
 
-// differentMasters reports that two sources have different master namespaces: the roles of
-// one would reach the namespaces of the other. A source that states none has the default.
-func differentMasters(first, second settings.Value) diag.Diagnostic {
+// addCommon adds what one source states about a setting that holds for the documents of all
+// sources, and reports another value than the one so far. A source that states none has the
+// default: the author of one source must not decide for the documents of the others.
+func (s *state) addCommon(common *settings.Value, own settings.Settings, key settings.Key, byDefault string, isFirst bool) {
+	value, set := own[key]
+	if !set {
+		value.Text = byDefault
+	}
+	if !isFirst && common.Text != value.Text {
+		s.list.Add(differentSettings(key, *common, value))
+	}
+	if isFirst || set {
+		*common = value
+	}
+}
+
+// differentSettings reports that two sources have different values of a setting.
+func differentSettings(key settings.Key, first, second settings.Value) diag.Diagnostic {
 	if second.At.File == "" {
 		first, second = second, first
 	}
-	if first.At.File == "" {
-		return diag.Diagnostic{
-			Position: second.At, Code: diag.BadValue,
-			Message: fmt.Sprintf("master-namespace %s: another source states none and has %s", syntax.Quote(second.Text), syntax.Quote(first.Text)),
-			Hint:    "write the same namespace in the .writ.yaml of every source, or use --master-namespace",
-		}
-	}
-	return diag.Diagnostic{
+	d := diag.Diagnostic{
 		Position: second.At, Code: diag.BadValue,
-		Message: fmt.Sprintf("master-namespace %s: another source has %s", syntax.Quote(second.Text), syntax.Quote(first.Text)),
-		Hint:    "write the same namespace, or use --master-namespace",
-		Related: []diag.Related{{Position: first.At, Message: "the other one is here"}},
+		Message: fmt.Sprintf("%s %s: another source has %s", key, syntax.Quote(second.Text), syntax.Quote(first.Text)),
+		Hint:    fmt.Sprintf("write the same value in the .writ.yaml of every source, or use --%s", key),
 	}
+	switch {
+	case first.At.File != "":
+		d.Related = []diag.Related{{Position: first.At, Message: "the other one is here"}}
+	case first.Text == "":
+		d.Message = fmt.Sprintf("%s %s: another source states none", key, syntax.Quote(second.Text))
+	default:
+		d.Message = fmt.Sprintf("%s %s: another source states none and has %s", key, syntax.Quote(second.Text), syntax.Quote(first.Text))
+	}
+	return d
 }
 
 // strictKinds returns an error for each document of another kind in sources that hold

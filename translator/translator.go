@@ -101,7 +101,6 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Cluster:       snapshot.Cluster,
 		ImpliedGroups: state.implied,
 		AllowEmpty:    t.options.AllowEmpty,
-		StrictRoutes:  state.strictRoutes,
 		Partial:       list.HasErrors() || t.options.Files,
 		Undecoded:     undecoded,
 	})

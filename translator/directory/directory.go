@@ -29,8 +29,6 @@ type Options struct {
 	ImpliedGroups string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
-	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
-	StrictRoutes bool
 	// Points are the decision points that families answer, as decision tests name them.
 	Points []string
 	// Partial means that some file or document could not be read. Then absent documents
@@ -48,7 +46,6 @@ type Directory struct {
 	Cluster       string
 	ImpliedGroups string
 	Points        []string
-	StrictRoutes  bool
 	Partial       bool
 	undecoded     []syntax.Undecoded
 	// documents are in the order of positions. repeated are the documents with the
@@ -69,7 +66,7 @@ type Directory struct {
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
 	o.Master = MasterOr(o.Master)
 	documents = inOrder(documents)
-	d := &Directory{Master: o.Master, Cluster: o.Cluster, ImpliedGroups: o.ImpliedGroups, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
+	d := &Directory{Master: o.Master, Cluster: o.Cluster, ImpliedGroups: o.ImpliedGroups, Points: o.Points, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
 	policies := 0
 	for _, document := range documents {
 		if h := document.Meta(); !h.Auxiliary && !h.Bootstrap {

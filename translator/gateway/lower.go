@@ -18,7 +18,6 @@ import (
 func lower(r *Resolved) (*tables.Gateway, diag.List) {
 	g := &lowerer{
 		partial:  r.Partial,
-		strict:   r.StrictRoutes,
 		out:      &tables.Gateway{Gateways: []tables.GatewayObject{}, Routes: []tables.GatewayRoute{}, Paths: []tables.GatewayPath{}},
 		gateways: slices.Clone(r.Gateways),
 		routes:   slices.Clone(r.Routes),
@@ -47,7 +46,6 @@ func lower(r *Resolved) (*tables.Gateway, diag.List) {
 type lowerer struct {
 	list    diag.List
 	partial bool
-	strict  bool // conflicts of routes are errors
 	out     *tables.Gateway
 
 	gateways []*document.Gateway // by namespace/name, as in out

@@ -161,7 +161,7 @@ func (g *lowerer) reportConflict(route int, rivals map[int]bool) {
 		Code:     diag.RouteConflict,
 		Hint:     "make a hostname or a match differ; a proxy that names the route in its requests is not concerned",
 	}
-	if g.strict {
+	if h.StrictRoutes {
 		d.Severity = diag.Error
 	}
 	var names []string

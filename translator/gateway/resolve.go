@@ -40,7 +40,6 @@ type ResolvedPolicy struct {
 // references followed, in the order of positions.
 type Resolved struct {
 	Partial           bool // some document could not be read
-	StrictRoutes      bool // routes of two namespaces that match the same requests are an error
 	Gateways          []*document.Gateway
 	Routes            []ResolvedRoute
 	InheritedPolicies []ResolvedPolicy
@@ -63,7 +62,7 @@ type resolver struct {
 func newResolver(d *directory.Directory) *resolver {
 	r := &resolver{
 		Directory:         d,
-		out:               &Resolved{Partial: d.Partial, StrictRoutes: d.StrictRoutes, Gateways: directory.DocumentsOf[*document.Gateway](d)},
+		out:               &Resolved{Partial: d.Partial, Gateways: directory.DocumentsOf[*document.Gateway](d)},
 		routeDocuments:    directory.DocumentsOf[*document.Route](d),
 		inheritedPolicies: directory.DocumentsOf[*document.InheritedPolicy](d),
 		conflicts:         make(map[*document.InheritedPolicy]tables.Rejection),

@@ -41,6 +41,9 @@ type Options struct {
 	Bootstrap bool
 	// ClusterExport marks documents of a cluster, which may refer to what does not exist.
 	ClusterExport bool
+	// StrictRoutes makes it an error that a route of the source matches the same requests as
+	// one of another namespace.
+	StrictRoutes bool
 	// Observer, unless nil, notes how the document is read. The decoder must then decode a
 	// single document.
 	Observer *Observer

@@ -61,6 +61,8 @@ type Header struct {
 	Bootstrap bool
 	// Export marks documents of a cluster: their dangling references are in force nowhere.
 	Export bool
+	// StrictRoutes marks documents of a source whose routes must not be in conflict.
+	StrictRoutes bool
 	// Stock marks objects with the label of those that API servers make themselves.
 	Stock bool
 	// TestOnly marks documents that are not part of a bundle.
