@@ -168,7 +168,7 @@ apiVersion: writ.dev/v1
 kind: Role
 metadata: {name: most, namespace: master}
 rules:
-- {verbs: [get], resourceKinds: ["*", "-Secret", "-RoleBinding"]}
+- {verbs: [get], resourceKinds: ["*", "-Secret", "-RoleBinding", "-DeploymentConfig"]}
 - {verbs: [get], resourceKinds: [Pod, pods]}
 ---
 apiVersion: writ.dev/v1
@@ -181,7 +181,7 @@ userNames: [ed]
 	for _, row := range s.matrix(view.MatrixQuery{Of: "what", Subject: "ed"}).Rows {
 		names = append(names, row.Name)
 	}
-	if got, want := strings.Join(names, " "), "pods rolebindings secrets"; got != want {
+	if got, want := strings.Join(names, " "), "deploymentconfigs pods rolebindings secrets"; got != want {
 		t.Errorf("the rows are %s, want %s", got, want)
 	}
 }

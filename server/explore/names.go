@@ -161,9 +161,13 @@ func (s sets) addSubjects(access *tables.Access) {
 	}
 }
 
-// pluralOf is the plural of a kind, which may have a subresource.
+// pluralOf is the plural of a kind of a document, which may be one already, and may have a
+// subresource.
 func pluralOf(kind string) string {
 	main, sub, _ := strings.Cut(kind, "/")
+	if strings.HasSuffix(main, "s") && !strings.HasSuffix(main, "ss") {
+		return kind
+	}
 	return strings.TrimSuffix(tables.Plural(main)+"/"+sub, "/")
 }
 
@@ -204,11 +208,8 @@ func (s sets) addRules(access *tables.Access) (resources, verbs [][2]string) {
 		}
 	}
 	for kind := range kinds {
-		plural := pluralOf(kind)
-		if _, isSpelt := kinds[plural]; isSpelt && plural != kind {
-			delete(named, [2]string{"", kind}) // the plural is a row
-		} else if !strings.Contains(kind, "*") {
-			named[[2]string{"", kind}] = struct{}{}
+		if delete(named, [2]string{"", kind}); !strings.Contains(kind, "*") {
+			named[[2]string{"", pluralOf(kind)}] = struct{}{} // requests name the plural
 		}
 	}
 	byName := func(a, b [2]string) int { return cmp.Or(strings.Compare(a[1], b[1]), strings.Compare(a[0], b[0])) }

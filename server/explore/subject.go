@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
@@ -22,7 +23,7 @@ func (v *viewer) Subject(c view.Caller, subject string, limit int, after string)
 	if world == nil {
 		return nil, errNoTable
 	}
-	principals := statement.Principals(c.User, c.Groups)
+	principals := v.ownPrincipals(c)
 	if c.SeesAll {
 		if subject == "" {
 			return nil, &view.Error{Reason: view.Invalid, Field: "subject", Message: "subject must not be empty"}
@@ -53,23 +54,23 @@ func (v *viewer) Subject(c view.Caller, subject string, limit int, after string)
 
 var errNoTable = view.Errorf(view.NotReady, "the bundle of the revision has no table of its deny policies")
 
-// withImplied returns a principal with the groups that Kubernetes gives a user because of its
-// name.
+// ownPrincipals are those of the requests of a caller about itself.
+func (v *viewer) ownPrincipals(c view.Caller) []string {
+	groups := c.Groups
+	if v.policies.ImpliesGroups() {
+		groups, _ = decision.AddImpliedGroups(c.User, groups)
+	}
+	return statement.Principals(c.User, groups)
+}
+
+// withImplied returns a principal with the groups that Kubernetes adds to a user.
 func withImplied(principal string) []string {
 	user, isUser := strings.CutPrefix(principal, statement.UserPrefix)
 	if !isUser {
 		return []string{principal}
 	}
-	if user == "system:anonymous" {
-		return []string{principal, statement.GroupPrefix + "system:unauthenticated"}
-	}
-	list := []string{principal, statement.GroupPrefix + "system:authenticated"}
-	if account, ok := strings.CutPrefix(user, statement.AccountPrefix); ok {
-		if namespace, _, ok := strings.Cut(account, ":"); ok {
-			list = append(list, statement.GroupPrefix+"system:serviceaccounts", statement.GroupPrefix+"system:serviceaccounts:"+namespace)
-		}
-	}
-	return list
+	groups, _ := decision.AddImpliedGroups(user, nil)
+	return statement.Principals(user, groups)
 }
 
 // heldBinding is a binding of a subject with the key of its role.

@@ -121,7 +121,7 @@ func TestSubject(t *testing.T) {
 		t.Errorf("a caller about itself: got %s, %v", text(t, eve), err)
 	}
 	account, err := v.Subject(all, "user:system:serviceaccount:shop:web", 0, "")
-	if err != nil || account.Kind != "service account" || strings.Join(account.Groups, " ") != "system:authenticated system:serviceaccounts system:serviceaccounts:shop" {
+	if err != nil || account.Kind != "service account" || strings.Join(account.Groups, " ") != "system:serviceaccounts system:serviceaccounts:shop system:authenticated" {
 		t.Errorf("a service account: got %s, %v", text(t, account), err)
 	}
 	anonymous, err := v.Subject(all, "system:anonymous", 0, "")

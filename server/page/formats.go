@@ -40,6 +40,7 @@ var formats = map[string]any{
 	"principal": principalWords,
 	"join":      func(list []string) string { return strings.Join(list, ", ") },
 	"groups":    groupWords,
+	"slashed":   func(name string) []string { return strings.Split(name, "/") },
 
 	"placeFile": func(place string) string { file, _ := splitPlace(place); return file },
 	"placeLine": func(place string) string { _, line := splitPlace(place); return line },

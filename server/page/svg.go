@@ -8,8 +8,12 @@ import (
 	"github.com/writ-policy/writ/server/view"
 )
 
-// chart is a curve in a box of 240 by 40: the points of its line and of its area.
-type chart struct{ Line, Area string }
+// chart is a curve in a box of 240 by 40: the points of its line and of its area, and the
+// value of its upper edge, zero without any value.
+type chart struct {
+	Line, Area string
+	Top        float64
+}
 
 // Sizes of charts.
 const (
@@ -24,6 +28,7 @@ func chartOf(points []view.RatePoint, top float64, value func(*view.RatePoint) f
 	for i := range points {
 		top = max(top, value(&points[i]))
 	}
+	scale := top
 	if top == 0 {
 		top = 1
 	}
@@ -36,7 +41,7 @@ func chartOf(points []view.RatePoint, top float64, value func(*view.RatePoint) f
 		line.WriteString(decimal(x) + "," + decimal(chartHeight-chartMargin-(chartHeight-2*chartMargin)*value(&points[i])/top))
 	}
 	base := decimal(chartHeight)
-	return chart{line.String(), "0," + base + " " + line.String() + " " + decimal(chartWidth) + "," + base}
+	return chart{Top: scale, Line: line.String(), Area: "0," + base + " " + line.String() + " " + decimal(chartWidth) + "," + base}
 }
 
 // decimal writes a number with at most one decimal.

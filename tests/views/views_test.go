@@ -241,10 +241,27 @@ func (s *site) matrices() {
 			want = append(want, strings.ToLower(line))
 		}
 		equal(s, query, got, want)
+		s.cells(v, m)
 		_, table := s.get("/v1/matrix?format=csv&" + query)
 		lines, err := csv.NewReader(strings.NewReader(string(table))).ReadAll()
 		if err != nil || len(lines) != m.Total+1 || lines[1][0] != m.Rows[0].Name {
 			s.Errorf("%s: got %d lines, %v, want a header and %d rows", query, len(lines), err, m.Total)
+		}
+	}
+}
+
+// cells follows a cell of each row to its question: the answer is the outcome of the cell,
+// of a user and of a group.
+func (s *site) cells(matrix node, m view.Matrix) {
+	s.Helper()
+	for i, row := range matrix.tags("tbody")[0].tags("tr") {
+		href := row.tags("td")[0].tags("a")[0].attribute("href")
+		want := words[m.Rows[i].Cells[0].Outcome]
+		if want == words[view.Depends] {
+			want = words[view.Allow] // its request is one that is allowed
+		}
+		if got := s.view(href).named("Outcome").text(); got != want {
+			s.Errorf("%s leads to %s, which is %q, want %q", row.text(), href, got, want)
 		}
 	}
 }

@@ -157,13 +157,13 @@ function changed(text) {
 const digits = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const rates = {
   perSecond: value => digits.format(value),
-  cacheHitRatio: value => (100 * value).toFixed(1),
-  p99: value => digits.format(value),
+  cacheHitRatio: (value, values) => values.perSecond ? (100 * value).toFixed(1) : '–',
+  p99: value => value ? digits.format(value) : '–',
 }
 
 function showRates(event) {
   const values = JSON.parse(event.data)
-  for (const place of main.querySelectorAll('[data-rate]')) place.textContent = rates[place.dataset.rate](values[place.dataset.rate])
+  for (const place of main.querySelectorAll('[data-rate]')) place.textContent = rates[place.dataset.rate](values[place.dataset.rate], values)
 }
 
 const lost = 'Not connected: what is shown may be old.'
@@ -216,4 +216,6 @@ function again(seconds) {
   asking = setTimeout(show, 1000 * seconds)
 }
 if (main.dataset.again) again(main.dataset.again)
-main.querySelector('[aria-current=true]')?.scrollIntoView?.({ block: 'nearest' })
+main.querySelector('.document [aria-current=true]')?.scrollIntoView?.({ block: 'nearest', inline: 'start' })
+const file = main.querySelector('.tree [aria-current=page]'), tree = file?.closest('nav')
+if (tree) tree.scrollTop += file.getBoundingClientRect().top - tree.getBoundingClientRect().top - tree.clientHeight / 2
