@@ -97,6 +97,9 @@ func (s *canonical) decide(r *http.Request, p decision.Policies, at decision.Poi
 		return q.Decide(ctx, p)
 	})
 	if invalid == nil {
+		if v, ok := d.(*decision.VisibilityDecision); ok {
+			s.logSteps(r.Context(), p, q.(*decision.VisibilityRequest), v)
+		}
 		matched, cached := d.DecidedBy()
 		s.service.Decided(r, p, decision.Observation{
 			Point: at.Name, Outcome: d.Settle(), Took: took, Cached: cached, Matched: matched,

@@ -67,8 +67,8 @@ func (v *viewer) visibilityPolicies(ctx context.Context, c view.Caller, r *decis
 	if t == nil {
 		return nil
 	}
-	policies, err := visibility.New(v.Revision(), t, visibility.Options{Now: func() time.Time { return at }}, nil)
-	isAsked := err == nil && len(r.Names()) > 0 && (r.Cluster.Name != "" || r.IsCustom()) &&
+	policies := v.revision.indexed(at)
+	isAsked := policies != nil && len(r.Names()) > 0 && (r.Cluster.Name != "" || r.IsCustom()) &&
 		slices.Contains([]string{"", decision.ActionView, decision.ActionViewMetrics}, r.Action)
 	keys := principalKeys(r)
 	for _, isDenial := range []bool{true, false} {
@@ -85,6 +85,38 @@ func (v *viewer) visibilityPolicies(ctx context.Context, c view.Caller, r *decis
 		}
 	}
 	return steps
+}
+
+// items explains the items of a request by the policies at an instant.
+func (v *viewer) items(ctx context.Context, r *decision.VisibilityRequest, e *view.Explanation, at time.Time) {
+	policies := v.revision.indexed(at)
+	if r.Items == nil || policies == nil {
+		return
+	}
+	a := v.policies.At(at).Visibility(ctx, r)
+	for i, by := range policies.Hidden(r, &a) {
+		item := view.Item{Name: (*r.Items)[i].Name, Namespace: (*r.Items)[i].Namespace, Shown: by == "", HiddenBy: by}
+		if by != "" && len(e.Matched) > 0 {
+			m := &e.Matched[0]
+			item.Policy, item.Source = titleOf(m.Kind, m.Namespace, m.Name), m.Source
+		}
+		e.Items = append(e.Items, item)
+	}
+}
+
+// indexed returns the visibility policies of the revision at an instant, nil if it has no
+// table of them. They are indexed once.
+func (r *revision) indexed(at time.Time) *visibility.Policies {
+	r.indexing.Do(func() {
+		if t := tables.Of[*tables.Visibility](r.tables); t != nil {
+			// The engine has activated the same tables, so they are not malformed.
+			r.policies, _ = visibility.New(r.id, t, visibility.Options{Now: time.Now}, nil)
+		}
+	})
+	if r.policies == nil {
+		return nil
+	}
+	return r.policies.At(at)
 }
 
 // principalKeys are the subjects that policies name the principal of a request by.

@@ -90,3 +90,53 @@ func TestConsidered(t *testing.T) {
 		}
 	}
 }
+
+const filtered = `== views.yaml
+apiVersion: clusterpulse.io/v1alpha1
+kind: MonitorAccessPolicy
+metadata: {name: pods, namespace: dash}
+spec:
+  identity: {subjects: {users: [ada]}}
+  access: {effect: Allow}
+  scope:
+    clusters:
+      rules:
+        - selector: {matchNames: [west]}
+          permissions: {view: true}
+          resources:
+            - {type: namespaces, filters: {names: {allowed: [shop, team], denied: [team]}}}
+            - {type: pods, filters: {names: {allowed: [web], denied: ["tmp*"]}, labels: {app: shop}}}
+            - {type: operators, visibility: none}
+        - selector: {matchNames: [north]}
+          permissions: {view: true}
+          resources:
+            nodes: {filters: {hideMasters: true, hideByLabels: {gpu: "yes"}, labelSelector: {zone: a}}}
+`
+
+// The explanation names the policy and the criterion that hide each item.
+func TestHiddenItems(t *testing.T) {
+	s := newSite(t, filtered)
+	const begin = `{"user":"ada","cluster":{"name":"west"},"type":`
+	for name, row := range map[string]struct{ request, want string }{
+		"pods": {begin + `"pods","items":[{"name":"web","namespace":"shop"},{"name":"tmp-1","namespace":"shop"},{"name":"db","namespace":"shop"},` +
+			`{"name":"db","namespace":"shop","labels":{"app":"shop"}},{"name":"web","namespace":"other"},{"name":"web","namespace":"team"},{"name":"web"}]}`,
+			"|pods: names.denied|pods: names.allowed||namespaces: names.allowed|namespaces: names.denied|namespaces: namespaces: the item has none"},
+		"nodes": {`{"user":"ada","cluster":{"name":"north"},"type":"nodes","items":[{"name":"a","labels":{"node-role.kubernetes.io/master":""}},{"name":"b","labels":{"gpu":"yes"}},{"name":"c"},{"name":"d","labels":{"zone":"a"}}]}`,
+			"nodes: hideMasters|nodes: hideByLabels|nodes: labels|"},
+		"operators": {begin + `"operators","items":[{"name":"a","fields":{"available_in_namespaces":["*"]}}]}`, "operators: visibility: none"},
+		"a denial":  {`{"user":"ada","cluster":{"name":"east"},"type":"pods","items":[{"name":"web"}]}`, "the request is denied: No matching policies found"},
+		"a cluster": {`{"user":"ada","cluster":{"name":"west"},"items":[{"name":"web"}]}`, "the rule shows no item of the type"},
+		"no items":  {`{"user":"ada","cluster":{"name":"west"},"type":"pods"}`, ""},
+	} {
+		var got []string
+		for _, item := range s.explain(decision.Visibility, row.request).Items {
+			got = append(got, item.HiddenBy)
+			if byPolicy := item.Policy == "MonitorAccessPolicy dash/pods" && item.Source != ""; item.Shown != (item.HiddenBy == "") || byPolicy != (!item.Shown && name != "a denial") {
+				t.Errorf("%s: %+v", name, item)
+			}
+		}
+		if got := strings.Join(got, "|"); got != row.want {
+			t.Errorf("%s: got %q, want %q", name, got, row.want)
+		}
+	}
+}

@@ -63,6 +63,9 @@ func (v *viewer) explain(ctx context.Context, c view.Caller, point string, e *vi
 	r, isAccess := q.(*decision.Request)
 	if !isAccess {
 		e.Steps = v.considered(ctx, c, q, e, at)
+		if r, isVisibility := q.(*decision.VisibilityRequest); isVisibility {
+			v.items(ctx, r, e, at)
+		}
 		e.WhatIf = v.whatIf(ctx, c, point, q, e, at)
 		return
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/visibility"
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
@@ -75,6 +76,9 @@ type revision struct {
 	counts   *counts
 	texts    *texts
 	names    names
+
+	indexing sync.Once // of policies
+	policies *visibility.Policies
 }
 
 // Attempt is a reading of the documents, or the delivery of a bundle.

@@ -22,6 +22,8 @@ type Explanation struct {
 	PodSecurity []Score `json:"podSecurity"`
 	// Nearest are allow rules that lack one thing to allow the request.
 	Nearest []Nearest `json:"nearest"`
+	// Items explains each item of a request at the visibility point, in order.
+	Items []Item `json:"items,omitempty"`
 	// WhatIf is the same request with one thing changed.
 	WhatIf []WhatIf `json:"whatIf"`
 	// Request is the request as it was decided.
@@ -153,6 +155,21 @@ type Factor struct {
 type Threshold struct {
 	MaxScore int    `json:"maxScore"`
 	Action   string `json:"action"`
+}
+
+// Item is an item of a request with what hides it. The first of Matched is the policy whose
+// rule decides about all of them.
+type Item struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Shown     bool   `json:"shown"`
+	// Policy names the policy that hides the item, and Source is FILE:LINE of its rule;
+	// both are empty if the item is shown, or if no policy decides.
+	Policy string `json:"policy,omitempty"`
+	Source string `json:"source,omitempty"`
+	// HiddenBy is the criterion that hides the item, as the policy names it; empty if it
+	// is shown.
+	HiddenBy string `json:"hiddenBy,omitempty"`
 }
 
 // Nearest is an allow rule that lacks one thing to allow a request.

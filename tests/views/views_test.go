@@ -112,6 +112,8 @@ func (s *site) explanations() {
 		"/page/ask?user=Edgar&verb=watch&resource=secrets&namespace=hammer&name=x":                                        {"access", `{"user":"Edgar","verb":"watch","resource":"secrets","namespace":"hammer","name":"x"}`},
 		"/page/ask/gateway?host=shop.example.com&method=POST&path=/":                                                      {"gateway", `{"request":{"host":"shop.example.com","method":"POST","path":"/"}}`},
 		"/page/ask/visibility?user=x&groups=dev&clusterName=prod-eu-1&clusterLabels=" + url.QueryEscape(`{"env":"prod"}`): {"visibility", `{"user":"x","groups":["dev"],"cluster":{"name":"prod-eu-1","labels":{"env":"prod"}}}`},
+		"/page/ask/visibility?user=x&groups=hammer-devs&clusterName=prod-eu-1&type=namespaces&more=" + url.QueryEscape(`{"items":[{"name":"hammer"},{"name":"anvil"}]}`): {
+			"visibility", `{"user":"x","groups":["hammer-devs"],"cluster":{"name":"prod-eu-1"},"type":"namespaces","items":[{"name":"hammer"},{"name":"anvil"}]}`},
 	} {
 		v, e := s.view(path), ask[view.Explanation](s, "/v1/explanations/"+row.point, row.request)
 		if outcome, reason := v.named("Outcome").text(), v.named("Answer").text(); outcome != words[e.Outcome] || !strings.Contains(reason, e.Reason) {
@@ -148,6 +150,16 @@ func (s *site) explanations() {
 			want = append(want, w.Text+": "+words[w.Outcome])
 		}
 		equal(s, path+", what if", got, want)
+		if e.Items != nil {
+			got, want = nil, nil
+			for _, row := range v.named("Items").rows() {
+				got = append(got, row[1]+" "+row[2])
+			}
+			for _, item := range e.Items {
+				want = append(want, map[bool]string{true: "yes", false: "no"}[item.Shown]+" "+item.HiddenBy)
+			}
+			equal(s, path+", items", got, want)
+		}
 		if nearest := v.named("Nearest").rows(); len(nearest) != len(e.Nearest) {
 			s.Errorf("%s: got %d nearest rules, want %d", path, len(nearest), len(e.Nearest))
 		}

@@ -15,3 +15,13 @@ func TestLogInJSON(t *testing.T) {
 		t.Errorf("got %q", line)
 	}
 }
+
+func TestLevelOfEnvironment(t *testing.T) {
+	for value, want := range map[string]string{"DEBUG": "debug", "error": "error", "trace": "info", "": "info"} {
+		t.Setenv("LOG_LEVEL", value)
+		logs := logOptions{level: "info"}
+		if logs.readEnvironment(); logs.level != want {
+			t.Errorf("%q: got %s, want %s", value, logs.level, want)
+		}
+	}
+}

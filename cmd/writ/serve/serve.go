@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -110,6 +111,9 @@ func New(s cli.Streams) *cobra.Command {
 				return err
 			}
 			c.AllowEmpty, c.NoIgnore = flags.AllowEmpty, flags.NoIgnore
+			if !cmd.Flags().Changed("log-level") {
+				logs.readEnvironment()
+			}
 			c.Logger = logs.logger(s.Progress)
 			s.Progress.LogTo(c.Logger)
 			limitMemory(c.Logger)
@@ -166,7 +170,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.DurationVar(&c.Timeouts.Grace, "grace", c.Timeouts.Grace, "longest `time` to wait for requests in flight on shutdown")
 	f.DurationVar(&c.Settle, "settle", c.Settle, "`time` without changes before the documents are read")
 	f.DurationVar(&c.Rescan, "rescan", c.Rescan, "`interval` of scans for changes without file events (0: the default)")
-	cli.ChoiceFlag(cmd, &logs.level, "log-level", "lowest `level` that is logged: debug, info, warn or error", "debug", "info", "warn", "error")
+	cli.ChoiceFlag(cmd, &logs.level, "log-level", "lowest `level` that is logged: debug, info, warn or error; without it, that of the variable LOG_LEVEL", "debug", "info", "warn", "error")
 	cli.ChoiceFlag(cmd, &logs.form, "log-format", "`format` of the log: text or json", "text", "json")
 }
 
@@ -217,6 +221,15 @@ func callerFlags(cmd *cobra.Command, c *server.Config) {
 
 // logOptions are the level and format of the log.
 type logOptions struct{ level, form string }
+
+// readEnvironment reads the level of LOG_LEVEL, which other programs read too: a value that
+// is not a level is theirs.
+func (l *logOptions) readEnvironment() {
+	switch level := strings.ToLower(os.Getenv("LOG_LEVEL")); level {
+	case "debug", "info", "warn", "error":
+		l.level = level
+	}
+}
 
 func (l logOptions) logger(w io.Writer) *slog.Logger {
 	var o slog.HandlerOptions

@@ -14,8 +14,8 @@ type filter struct {
 	rule    *rule         // nil if the request is denied
 	source  *metricSource // nil if no MetricSource defines the type
 	custom  bool
-	// isVisible decides on an item; nil if no item is visible.
-	isVisible func(*decision.Item) bool
+	// hides returns what hides an item; nil if no item is visible.
+	hides func(*decision.Item) criterion
 	// metricsAllowed reports whether the principal may see metrics and aggregations.
 	metricsAllowed bool
 	// useRequestAggregations reports whether the answer has the aggregations of the
@@ -43,24 +43,24 @@ func (p *Policies) newFilter(r *decision.VisibilityRequest, a *decision.Authoriz
 			f.columns = newColumns(f.source.columns, p.options.MaxColumns, p.options.Columns)
 		}
 	}
-	f.isVisible = f.itemFilter(a)
+	f.hides = f.itemFilter(a)
 	return f
 }
 
 // itemFilter returns a function that decides on an item, nil if no item is visible.
-func (f *filter) itemFilter(a *decision.Authorization) func(*decision.Item) bool {
+func (f *filter) itemFilter(a *decision.Authorization) func(*decision.Item) criterion {
 	typ, entry := f.request.Type, f.rule.entryOf(f.request.Type)
 	switch {
 	case typ == "":
 		return nil
 	case a.Decision == decision.VisibleAll:
-		return func(*decision.Item) bool { return true }
+		return func(*decision.Item) criterion { return criterion{} }
 	case !f.custom:
-		return func(item *decision.Item) bool { return f.rule.showsStandard(typ, item) }
+		return func(item *decision.Item) criterion { return f.rule.hidesStandard(typ, item) }
 	case entry == nil:
 		return nil
 	}
-	return func(item *decision.Item) bool { return entry.showsCustom(f.source, item) }
+	return func(item *decision.Item) criterion { return entry.hidesCustom(f.source, item).in(typ) }
 }
 
 // filterItems calls yield with the index of each visible item. It reads all items even
@@ -76,7 +76,7 @@ func (f *filter) filterItems(ctx context.Context, items iter.Seq2[decision.Item,
 				return &filterError{err}
 			}
 		}
-		if f.isVisible != nil && f.isVisible(&item) {
+		if f.hides != nil && !f.hides(&item).hides() {
 			if err := yield(index); err != nil {
 				return err
 			}

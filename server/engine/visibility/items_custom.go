@@ -2,9 +2,9 @@ package visibility
 
 import "github.com/writ-policy/writ/server/decision"
 
-// showsCustom reports whether an item of a custom type meets all criteria of its
-// entry. source is nil if no MetricSource defines the type.
-func (e *entry) showsCustom(source *metricSource, item *decision.Item) bool {
+// hidesCustom returns the criterion of its entry that an item of a custom type does not
+// meet. source is nil if no MetricSource defines the type.
+func (e *entry) hidesCustom(source *metricSource, item *decision.Item) (hidden criterion) {
 	namespace, name := item.Namespace, item.Name
 	if source != nil {
 		namespace = source.identifier(source.NamespaceField, item, namespace)
@@ -12,24 +12,32 @@ func (e *entry) showsCustom(source *metricSource, item *decision.Item) bool {
 	}
 	if namespace == "" {
 		if !e.Namespaces.Allowed.IsEmpty() {
-			return false
+			return withoutNamespace
 		}
-	} else if !permits(&e.Namespaces, namespace) {
-		return false
+	} else if part := hidesValue(&e.Namespaces, namespace); part != "" {
+		return criterion{field: "namespaces", part: part}
 	}
-	if hasCriteria(&e.Names) && (name == "" || !permits(&e.Names, name)) {
-		return false
+	if name == "" && hasCriteria(&e.Names) {
+		return withoutName
+	}
+	if part := hidesValue(&e.Names, name); part != "" {
+		return criterion{field: "names", part: part}
 	}
 	if !hasPairs(item.Labels, e.Labels) {
-		return false
+		return criterion{field: "labels"}
 	}
 	for field, criteria := range e.Fields {
 		text, ok := textForm(item.Fields[field])
-		if !ok || !permits(&criteria, text) {
-			return false
+		part := "the item has no such text"
+		if ok {
+			part = hidesValue(&criteria, text)
+		}
+		// The first field in order, so that equal items have equal explanations.
+		if part != "" && (!hidden.hides() || field < hidden.key) {
+			hidden = criterion{field: "fields", key: field, part: part}
 		}
 	}
-	return true
+	return hidden
 }
 
 // identifier returns the item's own value or, if a field identifies the item, the

@@ -19,20 +19,23 @@ type location struct {
 	wholeCluster bool
 }
 
-// showsStandard reports whether an item of a standard type is visible: its namespace must
-// be visible, and the entry of its type must show it.
-func (r *rule) showsStandard(typ string, item *decision.Item) bool {
+// hidesStandard returns what hides an item of a standard type: its namespace must be
+// visible, and the entry of its type must show it.
+func (r *rule) hidesStandard(typ string, item *decision.Item) criterion {
 	name, in := nameAndLocation(typ, item)
 	if r.restricts(typeNamespaces) {
 		switch typ {
 		case typePods, typeEvents, typeOperators, typeAlerts:
-			if !r.entryOf(typeNamespaces).filterNamespaces(typ, &in) {
-				return false
+			if hidden := r.entryOf(typeNamespaces).hidesNamespaces(typ, &in); hidden.hides() {
+				return hidden.in(typeNamespaces)
 			}
 		}
 	}
 	entry := r.entryOf(typ)
-	return entry == nil || entry.showsItem(name, in, item)
+	if entry == nil {
+		return criterion{}
+	}
+	return entry.hidesItem(name, in, item).in(typ)
 }
 
 // nameAndLocation returns the name and the location of an item.
@@ -80,18 +83,29 @@ func operatorLocation(item *decision.Item) location {
 	return in
 }
 
-// filterNamespaces removes the namespaces that e, the entry of namespaces, hides. It
-// reports whether the item may be visible in the others.
-func (e *entry) filterNamespaces(typ string, in *location) bool {
-	if in.wholeCluster {
-		return e.Visibility != "none"
-	}
-	if len(in.namespaces) == 0 {
+// hidesNamespaces removes the namespaces that e, the entry of namespaces, hides. It
+// returns what hides the last one unless the item may be visible in others.
+func (e *entry) hidesNamespaces(typ string, in *location) (hidden criterion) {
+	switch {
+	case in.wholeCluster && e.Visibility == "none":
+		return visibilityNone
+	case in.wholeCluster, len(in.namespaces) == 0 && typ == typeAlerts:
 		// An alert without a namespace belongs to the cluster.
-		return typ == typeAlerts
+		return criterion{}
+	case len(in.namespaces) == 0:
+		return withoutNamespace
 	}
-	in.retain(func(namespace string) bool { return e.showsItem(namespace, location{}, &unlabeledNamespace) })
-	return len(in.namespaces) > 0
+	in.retain(func(namespace string) bool {
+		by := e.hidesItem(namespace, location{}, &unlabeledNamespace)
+		if by.hides() {
+			hidden = by
+		}
+		return !by.hides()
+	})
+	if len(in.namespaces) > 0 {
+		return criterion{}
+	}
+	return hidden
 }
 
 // unlabeledNamespace stands for the namespace of an item, whose labels are unknown.
@@ -117,24 +131,36 @@ func (e *entry) hasNameCriteria() bool {
 	return hasCriteria(&e.Names)
 }
 
-// showsItem decides on an item by the entry of its type. The first criterion that applies
+// hidesItem decides on an item by the entry of its type. The first criterion that applies
 // decides, in the order exclusions, visibility, namespaces, names, labels.
-func (e *entry) showsItem(name string, in location, item *decision.Item) bool {
+func (e *entry) hidesItem(name string, in location, item *decision.Item) criterion {
 	switch {
-	case name != "" && e.Names.Denied.Has(name), e.excludeNamespaces(&in), e.hidesNode(item):
-		return false
-	case name == "" && e.hasNameCriteria(), e.Visibility == "none":
-		return false
+	case name != "" && e.Names.Denied.Has(name):
+		return namesDenied
+	case e.excludeNamespaces(&in):
+		return namespacesDenied
+	case e.HideMasters && isMaster(item):
+		return criterion{field: "hideMasters"}
+	case hasPair(item.Labels, e.HideByLabels):
+		return criterion{field: "hideByLabels"}
+	case name == "" && e.hasNameCriteria():
+		return withoutName
+	case e.Visibility == "none":
+		return visibilityNone
 	case e.Visibility == "all":
-		return true
+		return criterion{}
 	case !e.Namespaces.Allowed.IsEmpty() && !in.wholeCluster && !e.allowsAny(in.namespaces):
-		return false
-	case e.Names.Allowed.Has(name):
-		return true
-	case len(e.Labels) > 0 && hasPairs(item.Labels, e.Labels):
-		return true
+		return namespacesAllowed
+	case e.Names.Allowed.Has(name), len(e.Labels) > 0 && hasPairs(item.Labels, e.Labels):
+		return criterion{}
+	case !e.Names.Allowed.IsEmpty():
+		return namesAllowed
+	case len(e.Labels) > 0:
+		return criterion{field: "labels"}
+	case e.Namespaces.Allowed.IsEmpty():
+		return criterion{field: "visibility", part: "filtered, and no criterion includes it"}
 	}
-	return e.Names.Allowed.IsEmpty() && len(e.Labels) == 0 && !e.Namespaces.Allowed.IsEmpty()
+	return criterion{}
 }
 
 // excludeNamespaces removes the denied namespaces, and reports whether that leaves no

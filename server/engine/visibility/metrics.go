@@ -96,7 +96,7 @@ func (r *rule) visibleRecords(typ string, records any, restricted bool) *recordL
 		record, _ := all[name].(map[string]any)
 		if restricted {
 			item := decision.Item{Name: name, Labels: recordLabels(record), Fields: map[string]any{"roles": record["roles"]}}
-			if !r.showsStandard(typ, &item) {
+			if r.hidesStandard(typ, &item).hides() {
 				continue
 			}
 		}
@@ -138,7 +138,7 @@ func (r *rule) addPodMetrics(answer map[string]any, namespaces *recordList, rest
 	visible := &recordList{}
 	for i, namespace := range namespaces.names {
 		// The entry has no criteria for names, so the name does not matter.
-		if entry.showsItem("pod", location{namespaces: []string{namespace}}, &unlabeledNamespace) {
+		if !entry.hidesItem("pod", location{namespaces: []string{namespace}}, &unlabeledNamespace).hides() {
 			visible.list = append(visible.list, namespaces.list[i])
 		}
 	}

@@ -32,10 +32,16 @@ func (e *entry) allowsAggregation(name string) bool {
 // hasCriteria reports whether c restricts values at all.
 func hasCriteria(c *tables.Criteria) bool { return !c.Allowed.IsEmpty() || !c.Denied.IsEmpty() }
 
-// permits reports whether c permits a value: it is not denied and, if c lists allowed
-// values, it is one of them.
-func permits(c *tables.Criteria, value string) bool {
-	return !c.Denied.Has(value) && (c.Allowed.IsEmpty() || c.Allowed.Has(value))
+// hidesValue returns the part of c that does not permit a value: a denied value or, if c
+// lists allowed values, one that is not listed. It returns "" for a value that c permits.
+func hidesValue(c *tables.Criteria, value string) string {
+	switch {
+	case c.Denied.Has(value):
+		return partDenied
+	case !c.Allowed.IsEmpty() && !c.Allowed.Has(value):
+		return partAllowed
+	}
+	return ""
 }
 
 // hasPairs reports whether the labels have all pairs. An absent label is not an empty
@@ -57,11 +63,6 @@ func hasPair(labels, pairs map[string]string) bool {
 		}
 	}
 	return false
-}
-
-// hidesNode reports whether hideMasters or hideByLabels hides a node.
-func (e *entry) hidesNode(item *decision.Item) bool {
-	return e.HideMasters && isMaster(item) || hasPair(item.Labels, e.HideByLabels)
 }
 
 // isMaster reports whether a node is of the control plane, by its labels or its field roles.
