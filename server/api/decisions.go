@@ -38,7 +38,7 @@ func (s *canonical) routes() []route {
 		e := s.endpoint(p)
 		whole := s.service.Decision(e)
 		if p.Name == decision.Visibility {
-			e.Check = checkMedia
+			e.Check, e.IsList = checkMedia, true
 			whole = orLines(s.stream, s.service.Decision(e))
 		}
 		path, op := "/v1/decisions/"+p.Name, openapi.Operation{Tag: "Decisions", IsOfRevision: true}

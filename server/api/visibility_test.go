@@ -309,3 +309,34 @@ func TestSheddingOfStreams(t *testing.T) {
 		t.Errorf("got %d when the others were gone, want 200", w.Code)
 	}
 }
+
+// A list of items may have any number of values within the body and the budget of all
+// requests; other requests may not.
+func TestLongLists(t *testing.T) {
+	items := `"items":[` + strings.Repeat(`{"name":"a"},`, 300) + `{"name":"a"}]`
+	for name, row := range map[string]struct {
+		path, body string
+		held       int64
+		code       int
+	}{
+		"a list":                  {visiblePath, `{"user":"a",` + items + `}`, 0, 200},
+		"a list beside others":    {visiblePath, `{"user":"a",` + items + `}`, 2900, 503},
+		"a list with a long body": {visiblePath, `{"user":"a",` + strings.Replace(items, `"a"`, `"`+strings.Repeat("a", 10_000)+`"`, 1) + `}`, 0, 413},
+		"groups of a user":        {"/v1/decisions/access", `{"user":"a","verb":"get","resource":"pods","groups":[` + strings.Repeat(`"g",`, 300) + `"g"]}`, 0, 413},
+	} {
+		values := memory.NewBudget(3000)
+		values.Acquire(row.held)
+		_, o := endpoints(&fake{}, func(o *Options) {
+			o.Current, o.MaxValues, o.MaxBody, o.Values = serving(&viewing{}), 100, 10_000, values
+		})
+		r := httptest.NewRequest(http.MethodPost, row.path, strings.NewReader(row.body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if New(o).ServeHTTP(w, r); w.Code != row.code {
+			t.Errorf("%s: got %d %.200s, want %d", name, w.Code, w.Body, row.code)
+		}
+		if held := values.Held(); held != row.held {
+			t.Errorf("%s: %d values are charged after it, want %d", name, held, row.held)
+		}
+	}
+}

@@ -268,3 +268,45 @@ roleRef: {name: reader}
 		}
 	}
 }
+
+// A search about an id that the inventory does not list, of a type that it lists, finds
+// nothing: a rule for everybody, or for every name, says nothing of what exists. Of a type
+// that it does not list it finds what evaluations permit.
+func TestSearchesAboutWhatIsNotListed(t *testing.T) {
+	files := fixture(t)
+	files["everything.yaml"] = `
+apiVersion: writ.dev/v1
+kind: Role
+metadata: {name: everything, namespace: master}
+rules: [{verbs: ["*"], resourceKinds: ["*"]}]
+---
+apiVersion: writ.dev/v1
+kind: RoleBinding
+metadata: {name: readers-of-everything, namespace: master}
+userNames: [alice, eve]
+groupNames: [readers]
+roleRef: {name: everything}
+`
+	h := serve(t, files, func(*api.Options) {})
+	const alice, eve, record, missing, other = `{"type":"user","id":"alice"}`, `{"type":"user","id":"eve"}`, `{"type":"record","id":"record-1"}`, `{"type":"record","id":"record-9"}`, `{"type":"folder","id":"f"}`
+	for name, row := range map[string]struct {
+		path, body string
+		some       bool
+	}{
+		"subjects of a record":         {subjects, `{"subject":{"type":"user"},"action":{"name":"read"},"resource":` + record + `}`, true},
+		"subjects of no record":        {subjects, `{"subject":{"type":"user"},"action":{"name":"read"},"resource":` + missing + `}`, false},
+		"subjects of another type":     {subjects, `{"subject":{"type":"user"},"action":{"name":"read"},"resource":` + other + `}`, true},
+		"resources of a user":          {resources, `{"subject":` + alice + `,"action":{"name":"read"},"resource":{"type":"record"}}`, true},
+		"resources of no user":         {resources, `{"subject":` + eve + `,"action":{"name":"read"},"resource":{"type":"record"}}`, false},
+		"resources of another type":    {resources, `{"subject":{"type":"group","id":"readers"},"action":{"name":"read"},"resource":{"type":"record"}}`, true},
+		"actions of a user":            {actions, `{"subject":` + alice + `,"resource":` + record + `}`, true},
+		"actions of no user":           {actions, `{"subject":` + eve + `,"resource":` + record + `}`, false},
+		"actions on no record":         {actions, `{"subject":` + alice + `,"resource":` + missing + `}`, false},
+		"actions on no record, stated": {actions, `{"subject":` + alice + `,"resource":{"type":"record","id":"record-9","properties":{"status":"active"}}}`, false},
+	} {
+		answer := decoded(t, ask(h, row.path, row.body))
+		if list := answer["results"].([]any); len(list) > 0 != row.some || answer["page"].(map[string]any)["count"] != float64(len(list)) {
+			t.Errorf("%s: got %v, want some %v", name, answer, row.some)
+		}
+	}
+}

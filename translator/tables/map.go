@@ -60,6 +60,9 @@ func (m Map[V]) At(key string) V {
 	return none
 }
 
+// Has reports whether there is a row with a key.
+func (m Map[V]) Has(key string) bool { return m.find(key) != nil }
+
 func (m Map[V]) find(key string) *V {
 	i := sort.Search(len(m.pieces), func(i int) bool { return m.pieces[i].rows[0].key > key }) - 1
 	if i < 0 {

@@ -86,6 +86,13 @@ func idsOf(entities tables.Map[tables.Entity], after string) iter.Seq[string] {
 	}
 }
 
+// isMissing reports whether an inventory lists the type of an entity and not its id. The
+// entity that is searched has none.
+func isMissing(listed tables.Map[tables.Map[tables.Entity]], e entity) bool {
+	of := listed.At(e.kind)
+	return e.id != "" && of.Len() > 0 && !of.Has(e.id)
+}
+
 func appendEntity(b []byte, e entity) []byte {
 	b = jsontext.AppendString(append(b, `{"type":`...), e.kind)
 	return append(jsontext.AppendString(append(b, `,"id":`...), e.id), '}')
@@ -111,10 +118,11 @@ func (a *API) search(s *search) http.HandlerFunc {
 		if refused := a.limitToCaller(r, &subject); refused != nil {
 			return b, refused
 		}
+		isCaller := subject.kind == "user" && auth.CallerOf(r.Context()).Is(subject.id)
 		refused = a.Service.Listing(func() (refused *exchange.Refusal) {
 			ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
 			defer cancel()
-			b, refused = a.appendFound(ctx, p, s, found{subject, action, resource, t.context}, page, b)
+			b, refused = a.appendFound(ctx, p, s, found{subject, action, resource, t.context, isCaller}, page, b)
 			return refused
 		})
 		return b, refused
@@ -125,6 +133,7 @@ func (a *API) search(s *search) http.HandlerFunc {
 type found struct {
 	subject, action, resource entity
 	context                   decision.Value
+	isCaller                  bool // the subject is the caller, who exists whatever is listed
 }
 
 // appendFound appends a page of the candidates that are permitted. It looks one further
@@ -133,7 +142,11 @@ func (a *API) appendFound(ctx context.Context, p decision.Policies, s *search, c
 	inventory := p.Inventory()
 	count, last, next := 0, "", ""
 	b = append(b, `{"results":[`...)
-	for id := range s.candidates(p, c.subject, c.resource, page.after) {
+	candidates := s.candidates(p, c.subject, c.resource, page.after)
+	if !c.isCaller && isMissing(inventory.Subjects, c.subject) || isMissing(inventory.Resources, c.resource) {
+		candidates = idsOf(tables.Map[tables.Entity]{}, "")
+	}
+	for id := range candidates {
 		s.set(&c.subject, &c.action, &c.resource, id)
 		q, refused := canonical(c.subject, c.action, c.resource, c.context, inventory)
 		if refused != nil {

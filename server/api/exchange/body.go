@@ -57,24 +57,28 @@ func (s *Service) release(b *buffer) {
 func (s *Service) Body(r *http.Request) (decision.Value, *Refusal) {
 	b := buffers.Get().(*buffer)
 	defer s.release(b)
-	return s.parse(r, b, false)
+	return s.parse(r, b, &Decision{})
 }
 
 // parse reads a body, checks it and charges its values, before anything is made of
 // them. The Value is a copy: the buffer is free for the answer then. An absent body is the
 // empty Value if it is optional.
-func (s *Service) parse(r *http.Request, b *buffer, optional bool) (decision.Value, *Refusal) {
+func (s *Service) parse(r *http.Request, b *buffer, e *Decision) (decision.Value, *Refusal) {
 	if refused := CheckEncoding(r); refused != nil {
 		return "", refused
 	}
 	if refused := s.read(r, b); refused != nil {
 		return "", refused
 	}
-	if optional && len(bytes.TrimSpace(b.bytes)) == 0 {
+	if e.BodyIsOptional && len(bytes.TrimSpace(b.bytes)) == 0 {
 		b.bytes = b.bytes[:0]
 		return "", nil
 	}
-	values, err := decision.CountJSON(b.bytes, s.MaxValues)
+	most := s.MaxValues
+	if e.IsList {
+		most = 0 // any number
+	}
+	values, err := decision.CountJSON(b.bytes, most)
 	switch {
 	case errors.Is(err, decision.ErrTooManyValues):
 		return "", s.TooManyValues()

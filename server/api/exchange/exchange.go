@@ -73,6 +73,9 @@ type Decision struct {
 	Check func(*http.Request) *Refusal
 	// BodyIsOptional accepts a request without a body, which is then the empty Value.
 	BodyIsOptional bool
+	// IsList states that a body is a list of any length: its values are bounded by MaxBody
+	// and Values, and not by MaxValues.
+	IsList bool
 	// Answer gets the policies of the request, the body, checked to be JSON, and an
 	// empty buffer, to which it may append the answer. At most MaxInFlight of them run
 	// at a time.
@@ -107,7 +110,7 @@ func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Requ
 		}
 		b := buffers.Get().(*buffer)
 		defer s.release(b)
-		body, refused := s.parse(r, b, e.BodyIsOptional)
+		body, refused := s.parse(r, b, e)
 		if refused != nil {
 			s.Refuse(w, e.Form, refused)
 			return
