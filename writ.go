@@ -78,7 +78,8 @@ type Options struct {
 	// except Origin ones. Empty means that such documents are mistakes.
 	DefaultNamespace string
 	// BootstrapRoles adds the roles and bindings that every Kubernetes API server makes, if
-	// it is "kubernetes". Empty adds none.
+	// it is "kubernetes", the stock roles of Origin, if it is "origin", and both, if it is
+	// "kubernetes,origin". Empty adds none.
 	BootstrapRoles string
 	// ImpliedGroups adds the groups to requests at the point access that every Kubernetes API
 	// server adds to its users, if it is "kubernetes". "none" adds none, whatever the

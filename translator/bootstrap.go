@@ -17,33 +17,55 @@ type Note struct {
 	Message string
 }
 
-// addBootstrap adds the documents of roles.Bootstrap to documents, which are in the order
-// of positions, except those that documents replace. It returns a note for each of these.
-func (t *Translator) addBootstrap(documents []syntax.Document) ([]syntax.Document, []Note) {
+// addBootstrap adds the bootstrap documents of the families to documents, which are in the
+// order of positions, except those that documents replace. It returns a note for each of
+// these.
+func (t *Translator) addBootstrap(documents []syntax.Document, s state) ([]syntax.Document, []Note, error) {
+	all, notes := documents, []Note(nil)
+	for _, family := range s.bootstrap {
+		file, own, err := t.bootstrapOf(family, s.master)
+		if err != nil {
+			return nil, nil, err
+		}
+		stands := make(map[directory.Identity]bool, len(own))
+		for _, d := range own {
+			stands[directory.IdentityOf(d.Meta())] = true
+		}
+		for _, d := range documents {
+			if id := directory.IdentityOf(d.Meta()); stands[id] {
+				stands[id] = false
+				notes = append(notes, Note{d.Meta().At, fmt.Sprintf("%s replaces the one of %s", directory.Title(d.Meta()), file)})
+			}
+		}
+		added := make([]syntax.Document, 0, len(own))
+		for _, d := range own {
+			if stands[directory.IdentityOf(d.Meta())] {
+				added = append(added, d)
+			}
+		}
+		at, _ := slices.BinarySearchFunc(all, file, func(d syntax.Document, file string) int {
+			return strings.Compare(d.Meta().At.File, file)
+		})
+		all = slices.Insert(slices.Clone(all), at, added...)
+	}
+	return all, notes, nil
+}
+
+// bootstrapOf returns the bootstrap documents of a family, and their file. They are decoded
+// once.
+func (t *Translator) bootstrapOf(family, master string) (file string, documents []syntax.Document, err error) {
+	file, text, err := roles.Bootstrap(family, master)
+	if err != nil {
+		return "", nil, err
+	}
+	key := family + "/" + master
 	if t.bootstrap == nil {
-		t.bootstrap = t.kinds.Decode(roles.BootstrapSource, roles.Bootstrap(), syntax.Options{Bootstrap: true}).Documents
+		t.bootstrap = make(map[string][]syntax.Document)
 	}
-	own := make(map[directory.Identity]bool, len(t.bootstrap))
-	for _, d := range t.bootstrap {
-		own[directory.IdentityOf(d.Meta())] = true
+	if t.bootstrap[key] == nil {
+		t.bootstrap[key] = t.kinds.Decode(file, text, syntax.Options{Bootstrap: true}).Documents
 	}
-	var notes []Note
-	for _, d := range documents {
-		if id := directory.IdentityOf(d.Meta()); own[id] {
-			own[id] = false
-			notes = append(notes, Note{d.Meta().At, fmt.Sprintf("%s replaces the one of %s", directory.Title(d.Meta()), roles.BootstrapSource)})
-		}
-	}
-	added := make([]syntax.Document, 0, len(t.bootstrap))
-	for _, d := range t.bootstrap {
-		if own[directory.IdentityOf(d.Meta())] {
-			added = append(added, d)
-		}
-	}
-	at, _ := slices.BinarySearchFunc(documents, roles.BootstrapSource, func(d syntax.Document, file string) int {
-		return strings.Compare(d.Meta().At.File, file)
-	})
-	return slices.Insert(slices.Clone(documents), at, added...), notes
+	return file, t.bootstrap[key], nil
 }
 
 // Notes returns the notes on the documents of the last snapshot. The list must not be
@@ -57,5 +79,5 @@ func (t *Translator) Notes() []Note {
 // withoutBootstrap returns the diagnostics that are not warnings about bootstrap documents:
 // an author cannot change those.
 func withoutBootstrap(list diag.List) diag.List {
-	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.File == roles.BootstrapSource })
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return roles.IsBootstrap(d.File) })
 }

@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/roles"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // withBootstrap are the settings that add the roles of Kubernetes.
-var withBootstrap = settings.Settings{settings.BootstrapRoles: {Text: settings.Kubernetes}}
+var withBootstrap = settings.Settings{settings.BootstrapRoles: {Text: "kubernetes"}}
 
 func bootstrapSnapshot(documents string) source.Snapshot {
 	return source.Snapshot{Files: []source.File{file("zz.yaml", documents)}, Origins: []source.Origin{{Settings: withBootstrap}}}
@@ -39,7 +38,7 @@ func TestBootstrapRoles(t *testing.T) {
 	for _, rule := range view.Kubernetes {
 		sources[rule.Source] = true
 	}
-	if !sources[roles.BootstrapSource] || !sources["zz.yaml:7"] {
+	if !sources["bootstrap:kubernetes/1.36"] || !sources["zz.yaml:7"] {
 		t.Errorf("view has rules from %v", sources)
 	}
 	if r.Documents != 2 || r.Counts["kubernetes/ClusterRole"] != 1 {
@@ -98,6 +97,52 @@ func TestBootstrapRolesAlone(t *testing.T) {
 	}
 	if got := tables.Of[*tables.Access](r.Tables).Bindings.Len(); got < 50 {
 		t.Errorf("got %d bindings, want those of every API server", got)
+	}
+}
+
+// The stock roles of Origin are in the master namespace, whatever its name, and a role of the
+// directory replaces one.
+func TestBootstrapRolesOfOrigin(t *testing.T) {
+	const bind = `
+kind: RoleBinding
+apiVersion: writ.dev/v1
+metadata: {name: editors, namespace: shop}
+roleRef: {namespace: ops, name: edit}
+userNames: [ada]
+`
+	const own = `---
+kind: role
+name: edit
+namespace: ops
+rules: [{verbs: [get], resourceKinds: [pods]}]
+`
+	translator := New(Options{Settings: settings.Settings{settings.MasterNamespace: {Text: "ops"}, settings.BootstrapRoles: {Text: "kubernetes,origin"}}})
+	for _, step := range []struct {
+		name, documents, source string
+		notes                   int
+	}{
+		{"added", bind, "bootstrap:origin", 0},
+		{"replaced", bind + own, "zz.yaml:11", 1},
+		{"added again", bind, "bootstrap:origin", 0},
+	} {
+		r, list := translator.Translate(t.Context(), source.Snapshot{Files: []source.File{file("zz.yaml", step.documents)}})
+		if len(list) > 0 {
+			t.Fatalf("%s: got %v, want no diagnostics", step.name, list)
+		}
+		access := tables.Of[*tables.Access](r.Tables)
+		if rules := access.Roles.At(tables.RoleKey(tables.FamilyOrigin, "ops", "edit")).Origin; len(rules) != 1 || rules[0].Source != step.source {
+			t.Errorf("%s: edit has rules %+v", step.name, rules)
+		}
+		if view := access.Roles.At(tables.RoleKey(tables.FamilyKubernetes, "", "view")); len(view.Kubernetes) == 0 {
+			t.Errorf("%s: the roles of Kubernetes are absent", step.name)
+		}
+		if notes := translator.Notes(); len(notes) != step.notes || len(notes) > 0 && !strings.Contains(notes[0].Message, `replaces the one of bootstrap:origin`) {
+			t.Errorf("%s: got notes %v", step.name, notes)
+		}
+	}
+	_, list := New(Options{}).Translate(t.Context(), source.Snapshot{Files: []source.File{file("zz.yaml", strings.ReplaceAll(bind, "ops", "master"))}})
+	if e := firstError(list); e.Code != diag.DanglingRole || !strings.Contains(e.Hint, "--bootstrap-roles origin") {
+		t.Errorf("without them: got %+v", e)
 	}
 }
 

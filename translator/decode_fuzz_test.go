@@ -63,6 +63,7 @@ func FuzzDecodeYAML(f *testing.F) {
 }
 
 func FuzzDecodeJSON(f *testing.F) {
+	f.Add([]byte("{\"kind\": \"role\", \"name\": \"view\", \"namespace\": \"master\", \"rules\": [{\"verbs\": [\"watch\"], \"resourceKinds\": [\"*\", \"-roles\"]}]}\n{\"kind\": \"role\", \"name\": \"}{\"} {}"))
 	f.Add([]byte(`{"apiVersion": "v1", "kind": "List", "items": [{"kind": "role", "name": "r", "namespace": "n", "rules": [{"deny": "true"}]}]}`))
 	f.Add([]byte("{\"kind\": \"policy\", \"name\": \"\\ud83d\\ude00\", \"roles\": {\"a\": {\"rules\": [1e5, -0.5]}}}\n---\n[]"))
 	f.Add([]byte(`{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": {"name": "p"}, "spec": {"precedence": 1e2, "appliesTo": {"clusters": ["[^a-z]*\\"]}, "podSecurityRules": {"riskFactors": {"capabilities": {"cap_x": -0}}, "thresholds": [{"maxScore": 9007199254740993, "action": "deny", "reason": "{{.score}}{{"}]}}}`))

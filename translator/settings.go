@@ -17,7 +17,7 @@ type state struct {
 	decoding []syntax.Options    // of each source
 	// The settings that hold for all sources together.
 	master    string
-	bootstrap bool
+	bootstrap []string // families
 	implied   string
 	list      diag.List
 }
@@ -60,7 +60,7 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		s.addImplied(&implied, own[settings.ImpliedGroups], origin.Cluster)
 		s.addCommon(&master, own, settings.MasterNamespace, directory.MasterOr(""), i == 0)
 	}
-	s.master, s.bootstrap = master.Text, bootstrap.Text == settings.Kubernetes
+	s.master, s.bootstrap = master.Text, settings.BootstrapFamilies(bootstrap.Text)
 	if implied.Text == settings.NoGroups {
 		s.implied = ""
 	}

@@ -53,8 +53,9 @@ type Translator struct {
 	cluster   string            // of the last snapshot, empty for all
 	skipped   []syntax.Skipped  // of the last snapshot
 	notes     []Note            // of the last snapshot
-	// bootstrap are the documents of roles.Bootstrap, nil before they are needed.
-	bootstrap []syntax.Document
+	// bootstrap are the documents of roles.Bootstrap that were needed so far, by family and
+	// master namespace.
+	bootstrap map[string][]syntax.Document
 }
 
 // decoded is a file that was read, and what it was read from.
@@ -91,9 +92,9 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if t.phases = nil; p == nil {
 		p = &phases{families: t.families()}
 	}
-	all, notes := documents, []Note(nil)
-	if state.bootstrap {
-		all, notes = t.addBootstrap(documents)
+	all, notes, err := t.addBootstrap(documents, state)
+	if err != nil {
+		return nil, interrupted(list, err)
 	}
 	t.notes = notes
 	d := p.resolve(all, directory.Options{

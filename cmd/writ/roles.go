@@ -26,7 +26,8 @@ role is printed together with the roles it aggregates. The Origin roles are in
 the namespace "master"; if the master namespace has another name, edit it.
 
 With --all it prints all roles and bindings that every Kubernetes 1.36 API
-server makes; --bootstrap-roles kubernetes adds them to a directory.`,
+server makes; --bootstrap-roles kubernetes adds them to a directory, and
+--bootstrap-roles origin the Origin roles in its master namespace.`,
 		Example: `  writ roles --family origin > policies/stock.yaml
   writ roles --family kubernetes view edit
   writ roles --family origin cluster-admin | writ check -

@@ -144,12 +144,12 @@ func (u *usage) hold(principal string) {
 }
 
 // report returns what was not used, without what an earlier revision lacks and without the
-// rules and bindings that an API server makes.
+// bootstrap rules and bindings.
 func (u *usage) report(earlier []statement.Rule) *Unused {
 	out, recent := newUnused(), isRecent(earlier)
 	for _, c := range u.used {
 		r := &u.rules[c.rule]
-		if isNew, _ := recent(r); isNew || r.Source == roles.BootstrapSource {
+		if isNew, _ := recent(r); isNew || roles.IsBootstrap(r.Source) {
 			continue
 		}
 		rule := UnusedRule{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Rule: r.Rule, Source: r.Source, Matched: c.matched, Decided: c.decided}
@@ -165,7 +165,7 @@ func (u *usage) report(earlier []statement.Rule) *Unused {
 		r := &u.rules[i]
 		key := bindingKey(r)
 		_, isNew := recent(r)
-		if listed[key] || isNew || r.Binding.Source == roles.BootstrapSource || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.seen[p] }) {
+		if listed[key] || isNew || roles.IsBootstrap(r.Binding.Source) || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.seen[p] }) {
 			continue
 		}
 		listed[key] = true

@@ -247,7 +247,7 @@ func (e *edited) editSettings() {
 	values := map[settings.Key][]string{
 		settings.MasterNamespace:  {"master", "dev", "ops", "hammer"},
 		settings.DefaultNamespace: {"", "dev", "ops"},
-		settings.BootstrapRoles:   {"", settings.Kubernetes},
+		settings.BootstrapRoles:   {"", "kubernetes", "origin", "kubernetes,origin"},
 		settings.ImpliedGroups:    {"", settings.Kubernetes, settings.NoGroups},
 	}
 	key := settings.Keys()[e.random.IntN(len(settings.Keys()))]

@@ -141,7 +141,11 @@ func (r *resolver) danglingOriginRole(b *OriginBinding, id directory.Identity) {
 	if r.IsUndecoded(b.RoleName.At, id.Kind, id.Name) {
 		return
 	}
-	d := b.RoleName.Diagnostic(diag.Error, diag.DanglingRole, "declare it in this directory",
+	hint := "declare it in this directory"
+	if id.Namespace == r.Master {
+		hint += "; --bootstrap-roles origin adds view, edit, admin and cluster-admin"
+	}
+	d := b.RoleName.Diagnostic(diag.Error, diag.DanglingRole, hint,
 		"Role %q is not declared in namespace %q", id.Name, id.Namespace)
 	global := directory.Identity{Family: id.Family, Kind: id.Kind, Namespace: r.Master, Name: id.Name}
 	if other := r.Find(global); other != nil && b.In == nil {

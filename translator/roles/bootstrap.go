@@ -6,12 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// BootstrapSource is the file of the bootstrap documents in positions.
-const BootstrapSource = "bootstrap:kubernetes/1.36"
+// bootstrapPrefix begins the sources of bootstrap documents.
+const bootstrapPrefix = "bootstrap:"
+
+// IsBootstrap reports whether a source, or the file of a position, is that of bootstrap
+// documents.
+func IsBootstrap(source string) bool { return strings.HasPrefix(source, bootstrapPrefix) }
 
 // The file has one document a line. The module of tests/kubernetes generates it from the
 // package that an API server starts with.
@@ -19,11 +25,20 @@ const BootstrapSource = "bootstrap:kubernetes/1.36"
 //go:embed bootstrap/kubernetes.yaml
 var bootstrap []byte
 
-// Bootstrap returns the roles and bindings that every Kubernetes API server makes, as YAML
-// with a document in JSON on each line. The text must not be modified.
-func Bootstrap() []byte { return bootstrap }
+// Bootstrap returns the documents that --bootstrap-roles adds for a family of Families, as
+// YAML, and their file in positions: the roles and bindings that every Kubernetes API server
+// makes, or the stock roles of Origin in the master namespace. The text must not be modified.
+func Bootstrap(family, master string) (source string, text []byte, err error) {
+	if family == Kubernetes {
+		return bootstrapPrefix + "kubernetes/1.36", bootstrap, nil
+	}
+	text, err = Documents(family)
+	stated := "namespace: " + strconv.Quote(master) // a path segment, so without escapes in YAML
+	return bootstrapPrefix + family, bytes.ReplaceAll(text, []byte("namespace: master"), []byte(stated)), err
+}
 
-// BootstrapDocuments returns the same documents for people.
+// BootstrapDocuments returns the roles and bindings that every Kubernetes API server makes,
+// for people.
 func BootstrapDocuments() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)

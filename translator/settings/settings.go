@@ -36,7 +36,7 @@ const (
 	StrictRoutes Key = "strict-routes"
 	// DefaultNamespace is the namespace of documents that have none.
 	DefaultNamespace Key = "default-namespace"
-	// BootstrapRoles adds the roles and bindings that every server of its value makes.
+	// BootstrapRoles adds the bootstrap documents of families, one of BootstrapValues.
 	BootstrapRoles Key = "bootstrap-roles"
 	// ClusterExport accepts references that a cluster may have and ignores.
 	ClusterExport Key = "cluster-export"
@@ -46,12 +46,24 @@ const (
 	ImpliedGroups Key = "implied-groups"
 )
 
-// Kubernetes is the value of BootstrapRoles for Kubernetes' roles and bindings, and of
-// ImpliedGroups for the groups that its API server adds. NoGroups adds none.
+// Values of BootstrapRoles: the roles and bindings of Kubernetes, the stock roles of Origin,
+// and both; and of ImpliedGroups.
 const (
 	Kubernetes = "kubernetes"
-	NoGroups   = "none"
+	origin     = "origin"
+	both       = Kubernetes + "," + origin
+	// NoGroups is the value of ImpliedGroups that adds none; Kubernetes adds those of its API
+	// server.
+	NoGroups = "none"
 )
+
+// BootstrapValues returns the values of BootstrapRoles.
+func BootstrapValues() []string { return []string{Kubernetes, origin, both} }
+
+// BootstrapFamilies returns the families of a value of BootstrapRoles.
+func BootstrapFamilies(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
+}
 
 var (
 	switches = []Key{StrictKinds, StrictRoutes, ClusterExport}
@@ -125,8 +137,8 @@ func Check(key Key, text string) error {
 	case MasterNamespace:
 		problems = content.IsPathSegmentName(text)
 	case BootstrapRoles:
-		if text != Kubernetes {
-			problems = []string{`must be "kubernetes"`}
+		if !slices.Contains(BootstrapValues(), text) {
+			problems = []string{`must be "kubernetes", "origin" or "kubernetes,origin"`}
 		}
 	case ImpliedGroups:
 		if text != Kubernetes && text != NoGroups {

@@ -83,7 +83,7 @@ func (k Kinds) Decode(file string, content []byte, o Options) File {
 	if err != nil {
 		return brokenFile(file, *err)
 	}
-	return join(k.decodeParts(file, parts, o))
+	return join(k.decodeParts(file, cutObjects(file, parts), o))
 }
 
 // decoded is the result of decoding one part of a file.
@@ -164,7 +164,7 @@ func parse(file string, p part, found *flaws) (*Node, *syntaxError) {
 	if err := tooLarge(p); err != nil {
 		return nil, err
 	}
-	if path.Ext(file) == ".json" {
+	if p.isJSON || path.Ext(file) == ".json" {
 		root, err := parseJSON(p, found)
 		if err != nil {
 			err.Message = "not JSON: " + err.Message

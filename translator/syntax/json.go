@@ -3,11 +3,59 @@ package syntax
 import (
 	"bytes"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/writ-policy/writ/translator/jsontext"
 )
+
+// cutObjects cuts parts at the ends of JSON objects that another one follows, as
+// "jq" and "kubectl" print several.
+func cutObjects(file string, parts []part) []part {
+	if !slices.ContainsFunc(parts, func(p part) bool { return hasObjects(file, p) }) {
+		return parts
+	}
+	var out []part
+	for _, p := range parts {
+		for hasObjects(file, p) {
+			start := len(p.content) - len(bytes.TrimPrefix(p.content, []byte("---")))
+			err := jsontext.Check(p.content[start:], jsonLimits)
+			if err == nil || err.Code != jsontext.TrailingText || p.content[start+err.Offset] != '{' {
+				break
+			}
+			end := start + err.Offset
+			at := &jsonWalk{content: p.content, line: p.line, column: 1 + p.before}
+			line, column := at.position(end)
+			out = append(out, part{content: p.content[:end], line: p.line, before: p.before, isJSON: p.isJSON})
+			p = part{content: p.content[end:], line: line, before: column - 1, isJSON: true}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// hasObjects reports whether a part may be several JSON objects: a brace opens after one
+// that closes. It is cheap, because it is asked of every part.
+func hasObjects(file string, p part) bool {
+	if path.Ext(file) != ".json" && !looksLikeJSON(p.content) {
+		return false
+	}
+	for rest := p.content; ; {
+		_, after, found := bytes.Cut(rest, []byte("}"))
+		if !found {
+			return false
+		}
+		if rest = bytes.TrimLeft(after, " \t\r\n"); bytes.HasPrefix(rest, []byte("{")) {
+			return true
+		}
+	}
+}
+
+// jsonLimits are those of a document. A key that occurs twice is reported with both places,
+// and reading goes on.
+var jsonLimits = jsontext.Limits{Depth: maxDepth, LongNumbers: true, DuplicateKeys: true}
 
 // parseJSON reads the one JSON value of a part, which is known to be UTF-8. A nil node
 // without an error is an empty part or null.
@@ -16,10 +64,8 @@ func parseJSON(p part, found *flaws) (*Node, *syntaxError) {
 	if bytes.HasPrefix(p.content, []byte("---")) {
 		start = len("---")
 	}
-	w := &jsonWalk{content: p.content, start: start, line: p.line, column: 1}
-	// A key that occurs twice is reported with both places, and reading goes on.
-	limits := jsontext.Limits{Depth: maxDepth, LongNumbers: true, DuplicateKeys: true}
-	switch err := jsontext.Check(p.content[start:], limits); {
+	w := &jsonWalk{content: p.content, start: start, line: p.line, column: 1 + p.before}
+	switch err := jsontext.Check(p.content[start:], jsonLimits); {
 	case err == nil:
 	case err.Code == jsontext.Empty:
 		return nil, nil

@@ -21,7 +21,7 @@ func FuzzJSONAgrees(f *testing.F) {
 		}
 		stricter := false
 		var repeated flaws
-		root, err := parseJSON(part{content, 1}, &repeated)
+		root, err := parseJSON(part{content: content, line: 1}, &repeated)
 		stricter = len(repeated) > 0
 		if err != nil {
 			stricter = strings.Contains(err.Message, "nested deeper") || strings.Contains(err.Message, "surrogate") || strings.Contains(err.Message, "half")

@@ -8,8 +8,11 @@ import (
 // part is the text of one document of a file.
 type part struct {
 	content []byte
-	// line is the line of the file on which content begins, from 1.
-	line int
+	// line is the line of the file on which content begins, from 1, and before the number of
+	// columns of that line before it.
+	line, before int
+	// isJSON states that content follows a JSON object, so that it can only be another one.
+	isJSON bool
 }
 
 // split cuts a file at its document markers ("---" and "..." at the start of a
@@ -20,7 +23,7 @@ func split(content []byte) ([]part, *syntaxError) {
 	empty := true // nothing but blanks, comments and directives since start
 	cut := func(end int) {
 		if !empty {
-			parts = append(parts, part{content[start:end], startLine})
+			parts = append(parts, part{content: content[start:end], line: startLine})
 		}
 		start, startLine, empty = end, line, true
 	}

@@ -46,7 +46,7 @@ func (d *Flags) Add(cmd *cobra.Command) {
 	f.BoolVar(&d.NoIgnore, "no-ignore", false, "read the files that .writignore and .writ.yaml leave out")
 	f.String(string(settings.MasterNamespace), "master", "`namespace` whose Origin roles and bindings reach every namespace")
 	f.String(string(settings.DefaultNamespace), "", "`namespace` of documents of namespaced kinds that have none; never of Origin documents")
-	cli.ChoiceFlag(cmd, new(string), string(settings.BootstrapRoles), "add the roles and bindings that every API server makes: `kubernetes`", settings.Kubernetes)
+	cli.ChoiceFlag(cmd, new(string), string(settings.BootstrapRoles), "add documents of a `FAMILY`: kubernetes, the roles and bindings that every API server makes; origin, the stock roles; kubernetes,origin, both", settings.BootstrapValues()...)
 	cli.ChoiceFlag(cmd, new(string), string(settings.ImpliedGroups), "add the `groups` of a user that every API server adds: kubernetes, or none", settings.Kubernetes, settings.NoGroups)
 	f.Bool(string(settings.ClusterExport), false, "warn about references that a cluster ignores, instead of reporting errors")
 	f.Bool(string(settings.StrictKinds), false, "make it an error if a document is of another kind, instead of skipping it")
