@@ -23,7 +23,10 @@ var endpointRoles = map[string]auth.Role{
 	"/clusters/:cluster/apis/authorization.k8s.io/v1beta1/subjectaccessreviews": auth.Decisions,
 	"/apis/authorization.k8s.io/v1/selfsubjectrulesreviews":                     auth.Authenticated,
 	"/clusters/:cluster/apis/authorization.k8s.io/v1/selfsubjectrulesreviews":   auth.Authenticated,
-	"/api/:version/ns/:namespace/:review":                                       auth.Decisions,
+	"/api/:version/ns/:namespace/:resource":                                     auth.Decisions,
+	"GET /api/:version/ns/:namespace/:resource":                                 auth.Auditor,
+	"HEAD /api/:version/ns/:namespace/:resource":                                auth.Auditor,
+	"/api/:version/ns/:namespace/:resource/:name":                               auth.Auditor,
 	"/v1/decisions/access":                                                      auth.Decisions,
 	"/v1/decisions/access/batch":                                                auth.Decisions,
 	"/v1/decisions/gateway":                                                     auth.Decisions,
@@ -137,11 +140,14 @@ func checkRoles(t *testing.T, name string, h http.Handler, roles map[string]auth
 		t.Fatalf("%s: found %d routes, which cannot be all", name, len(routes))
 	}
 	for _, route := range routes {
-		role, listed := roles[route.Path]
+		role, listed := roles[route.Method+" "+route.Path]
+		if !listed {
+			role, listed = roles[route.Path]
+		}
 		if !listed {
 			t.Fatalf("%s has no role in this test", route.Path)
 		}
-		path := strings.NewReplacer(":cluster", "c", ":version", "v1", ":namespace", "n", ":review", "subjectaccessreviews",
+		path := strings.NewReplacer(":cluster", "c", ":version", "v1", ":namespace", "n", ":resource/:name", "policies/default", ":resource", "subjectaccessreviews",
 			"*path", "writ/access/decision", ":kind", "AuthPolicy", ":target", "Gateway", ":name", "x").Replace(route.Path)
 		if route.Path == "/v1/matrix" {
 			path += "?of=what" // about the caller

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const fakeRevision = "rev-1"
@@ -130,4 +131,36 @@ type forgetting struct{ fake *fake }
 func (k forgetting) Forget(_ decision.Policies, user string) int {
 	k.fake.say("forget %q", user)
 	return len(user)
+}
+
+// OriginObjects are those of one role of each form and of bindings in two namespaces.
+func (f *fake) OriginObjects(kind, namespace, name string) []tables.OriginObject {
+	edit, own := tables.RoleKey(tables.FamilyOrigin, "master", "edit"), tables.RoleKey(tables.FamilyOrigin, "hammer", "labeler")
+	editors, labelers := tables.BindingKey(tables.FamilyOrigin, "hammer", "editors"), tables.BindingKey(tables.FamilyOrigin, "master", "labelers")
+	value := "yes"
+	t := tables.Access{
+		Master: "master",
+		Roles: tables.MapOf(map[string]tables.Role{
+			edit: {Family: tables.FamilyOrigin, Kind: "Role", Namespace: "master", Name: "edit", Origin: []tables.OriginRule{
+				{Verbs: []string{"*"}, Kinds: []string{"*"}, NotKinds: []string{"policies", "roles"}},
+			}},
+			own: {Family: tables.FamilyOrigin, Kind: "Role", Namespace: "hammer", Name: "labeler", Origin: []tables.OriginRule{
+				{Verbs: []string{"update"}, Kinds: []string{"pods"}, Restrictions: &tables.Restrictions{Fields: []string{"metadata.labels"}}},
+				{Deny: true, Verbs: []string{"delete"}, Kinds: []string{"pods"}, Restrictions: &tables.Restrictions{Labels: []tables.LabelEntry{{Key: "kept", Value: &value}}}},
+			}},
+			"kubernetes:hammer/view": {Family: tables.FamilyKubernetes, Kind: "Role", Namespace: "hammer", Name: "view"},
+		}),
+		Bindings: tables.MapOf(map[string]tables.Binding{
+			editors:                  {Family: tables.FamilyOrigin, Kind: "RoleBinding", Namespace: "hammer", Name: "editors", Role: edit},
+			labelers:                 {Family: tables.FamilyOrigin, Kind: "RoleBinding", Namespace: "master", Name: "labelers", Role: own, Cluster: true},
+			"kubernetes:hammer/view": {Family: tables.FamilyKubernetes, Kind: "RoleBinding", Namespace: "hammer", Name: "view", Role: "kubernetes:hammer/view"},
+		}),
+		Subjects: tables.Subjects{
+			Cluster: tables.MapOf(map[string][]string{"user:bot": {labelers}}),
+			Namespaces: tables.MapOf(map[string]tables.Map[[]string]{"hammer": tables.MapOf(map[string][]string{
+				"user:zoe": {editors, "kubernetes:hammer/view"}, "user:edgar": {editors}, "group:user:s": {editors},
+			})}),
+		},
+	}
+	return t.OriginObjects(kind, namespace, name)
 }

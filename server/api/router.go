@@ -236,10 +236,11 @@ func (w *wrapper) notFound(rw http.ResponseWriter, r *http.Request) {
 }
 
 func (w *wrapper) notAllowed(rw http.ResponseWriter, r *http.Request) {
-	w.service.Refuse(rw, formBelow(r.URL.Path), &exchange.Refusal{
-		Status:  http.StatusMethodNotAllowed,
-		Message: "the method is not one of this path's: " + rw.Header().Get("Allow"),
-	})
+	if methods, isOrigin := origin.Methods(r.URL.Path); isOrigin {
+		(&origin.Reviews{Service: w.service}).Refuse(rw, methods)
+		return
+	}
+	w.service.Refuse(rw, formBelow(r.URL.Path), exchange.MethodNotAllowed(rw.Header().Get("Allow")))
 }
 
 // formOf is the form of refusals of a request to the route.

@@ -43,6 +43,8 @@ func reviewRoutes(k *kubernetes.Reviews, o *origin.Reviews) []route {
 	const rulesName = openapi.Name("SelfSubjectRulesReview")
 	rules := op.For("Lists what the caller may do in a namespace, as rules that hold for every request.", rulesName, rulesName)
 	rulesNamed := op.For("Lists what the caller may do in a namespace of a cluster.", rulesName, rulesName)
+	version := openapi.Parameter{Name: "version", Description: "v1, or v1beta1 and so on."}
+	objects := openapi.Parameter{Name: "resource", Description: "roles, roleBindings or policies, in any case."}
 	v1, v1beta1 := k.Handler(kubernetes.V1), k.Handler(kubernetes.V1beta1)
 	return []route{
 		{methods: "POST", pattern: path + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form, about: about},
@@ -52,10 +54,17 @@ func reviewRoutes(k *kubernetes.Reviews, o *origin.Reviews) []route {
 		{methods: "POST", pattern: path + "v1/selfsubjectrulesreviews", role: auth.Authenticated, handler: k.RulesReview(), form: exchange.Status, about: rules},
 		{methods: "POST", pattern: "/clusters/:cluster" + path + "v1/selfsubjectrulesreviews", role: auth.Authenticated, handler: k.RulesReview(), form: exchange.Status, about: rulesNamed},
 		{
-			methods: "POST", pattern: "/api/:version/ns/:namespace/:review", role: auth.Decisions, handler: o.Handler(), form: exchange.Status,
-			about: op.For("Decides an Origin review: may a subject do this, or who may.", openapi.Name("OriginReview"), openapi.Name("OriginReview")).With(
-				openapi.Parameter{Name: "version", Description: "v1, or v1beta1 and so on."},
-				openapi.Parameter{Name: "review", Description: "subjectAccessReviews or resourceAccessReviews, singular or plural, in any case."}),
+			methods: "POST", pattern: origin.Path, role: auth.Decisions, handler: o.Handler(), form: exchange.Status,
+			about: op.For("Decides an Origin review: may a subject do this, or who may.", openapi.Name("OriginReview"), openapi.Name("OriginReview")).With(version,
+				openapi.Parameter{Name: "resource", Description: "subjectAccessReviews or resourceAccessReviews, singular or plural, in any case."}),
+		},
+		{
+			methods: "GET HEAD", pattern: origin.Path, role: auth.Auditor, handler: o.Objects(), form: exchange.Status,
+			about: op.For("Lists the Origin roles, role bindings or policies of a namespace.", nil, openapi.Name("OriginObjects")).With(version, objects),
+		},
+		{
+			methods: "GET HEAD", pattern: origin.NamedPath, role: auth.Auditor, handler: o.Objects(), form: exchange.Status,
+			about: op.For("Shows an Origin role, role binding or policy.", nil, openapi.Name("OriginObject")).With(version, objects),
 		},
 	}
 }

@@ -44,6 +44,9 @@ type Policies interface {
 	// without a revision, and for a bundle whose tables lack deny policies.
 	Statements() *statement.World
 
+	// OriginObjects returns the Origin objects of a kind in a namespace, as the tables do.
+	OriginObjects(kind, namespace, name string) []tables.OriginObject
+
 	// Inventory holds the entities that documents list. It is never nil and must not be
 	// modified.
 	Inventory() *tables.Inventory
@@ -136,6 +139,11 @@ func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }
+
+// OriginObjects is empty.
+func (Unavailable) OriginObjects(string, string, string) []tables.OriginObject {
+	return []tables.OriginObject{}
+}
 
 // Inventory is empty.
 func (Unavailable) Inventory() *tables.Inventory { return new(tables.Inventory) }

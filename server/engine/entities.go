@@ -32,6 +32,11 @@ func entitiesOf(b *bundles.Bundle) entities {
 	return e
 }
 
+// OriginObjects implements decision.Policies.
+func (e *Engine) OriginObjects(kind, namespace, name string) []tables.OriginObject {
+	return e.access.OriginObjects(kind, namespace, name)
+}
+
 // Inventory implements decision.Policies.
 func (e *Engine) Inventory() *tables.Inventory { return e.entities.inventory }
 

@@ -83,7 +83,7 @@ func rulesOfRole(world *statement.World, key string, role *tables.Role) []view.R
 	for i := range role.Origin {
 		r := &role.Origin[i]
 		rule := view.RoleRule{
-			Rule: r.Rule, Source: r.Source, Effect: effectAllow, Verbs: statement.Negated(r.Verbs, r.NotVerbs), Resources: statement.Negated(r.Kinds, r.NotKinds),
+			Rule: r.Rule, Source: r.Source, Effect: effectAllow, Verbs: tables.Negated(r.Verbs, r.NotVerbs), Resources: tables.Negated(r.Kinds, r.NotKinds),
 		}
 		if r.Deny {
 			rule.Effect = effectDeny

@@ -199,7 +199,7 @@ func readReview(x *exchange) (r oracle.Request, ok bool) {
 
 var originAttack = &attack{
 	target: "FuzzOriginReviews", decides: true,
-	routes: []string{"POST /api/:version/ns/:namespace/:review"},
+	routes: []string{"POST /api/:version/ns/:namespace/:resource"},
 	draw: func(d random.Source, s *site, _ string) *request {
 		q := s.drawAccess(d)
 		if q.Namespace == "" || q.Resource == "" {

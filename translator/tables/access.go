@@ -152,6 +152,37 @@ type Restrictions struct {
 	Params    map[string]any `json:"params,omitempty"`
 }
 
+// Written returns attributeRestrictions as documents write them.
+func (r *Restrictions) Written() map[string]any {
+	out := make(map[string]any)
+	if len(r.Fields) > 0 {
+		out["fieldsMutatable"] = r.Fields
+	}
+	var labels []string
+	for _, entry := range r.Labels {
+		if entry.Value == nil {
+			labels = append(labels, entry.Key)
+		} else {
+			labels = append(labels, entry.Key+"="+*entry.Value)
+		}
+	}
+	if len(labels) > 0 {
+		out["labelsContain"] = labels
+	}
+	switch {
+	case r.SameMinion:
+		out["kind"] = "sameMinionRestriction"
+	case r.Expression != "":
+		out["kind"], out["expression"] = "cel", r.Expression
+	case r.Extension != "":
+		for key, value := range r.Params {
+			out[key] = value
+		}
+		out["kind"] = r.Extension
+	}
+	return out
+}
+
 // LabelEntry is one entry of labelsContain.
 type LabelEntry struct {
 	Key string `json:"key"`

@@ -51,6 +51,11 @@ var (
 	BodyIncomplete = &Refusal{Status: http.StatusBadRequest, Message: "the body ended too early"}
 )
 
+// MethodNotAllowed is the refusal of a method that a path does not have.
+func MethodNotAllowed(methods string) *Refusal {
+	return &Refusal{Status: http.StatusMethodNotAllowed, Message: "the method is not one of this path's: " + methods}
+}
+
 // BadRequest is the refusal of a body for one of its keys.
 func BadRequest(field, message string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Message: message, Field: field, Invalid: true}

@@ -1,6 +1,7 @@
 // Package origin answers the reviews of the Origin API: may a subject do this, and who
 // may. Callers may ask about themselves; asking about others needs the right to create
-// such a review in its namespace.
+// such a review in its namespace. It shows auditors the roles, role bindings and policies
+// of a namespace as objects.
 //
 // Not part of the promised API; see package writ.
 package origin
@@ -46,25 +47,19 @@ type Reviews struct {
 	Decider *access.Decider
 }
 
-// Handler answers both reviews. Its path values are version, namespace and review.
+// Handler answers both reviews. Its path values are version, namespace and resource.
 func (s *Reviews) Handler() http.HandlerFunc {
-	return s.Service.Decision(exchange.Decision{
+	return s.only(http.MethodPost, s.Service.Decision(exchange.Decision{
 		Form: exchange.Status,
-		Check: func(r *http.Request) *exchange.Refusal {
-			if reviewOf(r.PathValue("review")).kind == "" || !isVersion(r.PathValue("version")) {
-				return exchange.NotFound
-			}
-			return nil
-		},
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-			v := reviewOf(r.PathValue("review"))
+			v := reviewOf(r.PathValue("resource"))
 			q, refused := v.question(body, r.PathValue("version"), r.PathValue("namespace"))
 			if refused != nil {
 				return b, refused
 			}
 			return s.answer(r, p, v, q, b)
 		},
-	})
+	}))
 }
 
 // isVersion accepts v1 and v1beta1, v1beta2 and so on.

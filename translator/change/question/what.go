@@ -125,7 +125,7 @@ func (q *Question) resource(s *statement.Statement, deny, denials []*statement.S
 	case *statement.KubernetesRule:
 		out.Verbs, out.APIGroups, out.Resources, out.ResourceNames, out.NonResourceURLs = c.Verbs, c.Groups, c.Resources, c.Names, c.Paths
 	case *statement.OriginRule:
-		out.Verbs, out.ResourceKinds = statement.Negated(c.Verbs, c.NotVerbs), statement.Negated(c.Kinds, c.NotKinds)
+		out.Verbs, out.ResourceKinds = tables.Negated(c.Verbs, c.NotVerbs), tables.Negated(c.Kinds, c.NotKinds)
 	}
 	out.Text = statement.ConditionText([]*statement.Statement{s}, nil)
 	var touching []string

@@ -281,54 +281,14 @@ func (o *OriginRule) Mention(v *Values) {
 func (o *OriginRule) Describe(s *JSON) { s.Rule = o.rule() }
 
 func (o *OriginRule) rule() any {
-	rule := map[string]any{"verbs": Negated(o.Verbs, o.NotVerbs), "resourceKinds": Negated(o.Kinds, o.NotKinds)}
+	rule := map[string]any{"verbs": tables.Negated(o.Verbs, o.NotVerbs), "resourceKinds": tables.Negated(o.Kinds, o.NotKinds)}
 	if o.deny {
 		rule["deny"] = true
 	}
 	if o.restrictions != nil {
-		rule["attributeRestrictions"] = restrictionsJSON(o.restrictions)
+		rule["attributeRestrictions"] = o.restrictions.Written()
 	}
 	return rule
-}
-
-// Negated returns entries as documents write them, those of not with a minus sign.
-func Negated(entries, not []string) []string {
-	out := slices.Clone(entries)
-	for _, entry := range not {
-		out = append(out, "-"+entry)
-	}
-	return out
-}
-
-// restrictionsJSON returns attributeRestrictions as documents write them.
-func restrictionsJSON(r *tables.Restrictions) map[string]any {
-	out := make(map[string]any)
-	if len(r.Fields) > 0 {
-		out["fieldsMutatable"] = r.Fields
-	}
-	var labels []string
-	for _, entry := range r.Labels {
-		if entry.Value == nil {
-			labels = append(labels, entry.Key)
-		} else {
-			labels = append(labels, entry.Key+"="+*entry.Value)
-		}
-	}
-	if len(labels) > 0 {
-		out["labelsContain"] = labels
-	}
-	switch {
-	case r.SameMinion:
-		out["kind"] = "sameMinionRestriction"
-	case r.Expression != "":
-		out["kind"], out["expression"] = "cel", r.Expression
-	case r.Extension != "":
-		for key, value := range r.Params {
-			out[key] = value
-		}
-		out["kind"] = r.Extension
-	}
-	return out
 }
 
 // Without implements Condition.

@@ -75,8 +75,8 @@ func openText(s *Statement, open map[string]bool) string {
 		add("apiGroup", "API group", groupNames(c.Groups))
 		add("resource", "resource", c.Resources)
 	case *OriginRule:
-		add("verb", "verb", Negated(c.Verbs, c.NotVerbs))
-		add("resource", "resource", Negated(c.Kinds, c.NotKinds))
+		add("verb", "verb", tables.Negated(c.Verbs, c.NotVerbs))
+		add("resource", "resource", tables.Negated(c.Kinds, c.NotKinds))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -90,7 +90,7 @@ func requirement(s *Statement) string {
 		}
 	case *OriginRule:
 		if c.restrictions != nil {
-			return restrictionText(restrictionsJSON(c.restrictions), Longest)
+			return restrictionText(c.restrictions.Written(), Longest)
 		}
 	}
 	return ""
