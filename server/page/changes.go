@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -64,26 +65,22 @@ type difference struct {
 
 // differenceRow is a group of decisions that differ in the same way.
 type differenceRow struct {
-	Who, What     string
-	Rest          string // of What, shown on demand
+	// Summary is the change in one sentence.
+	Summary string
+	// Title lists what the sentence counts, shown on demand; empty if it counts nothing.
+	Title         string
 	Before, After mark
 	Causes        []cause
-	Href          string
+	// Href is the address of a request that is decided differently.
+	Href string
+	// Subjects lead to some of the subjects that are affected, and More is how many others are.
+	Subjects []tab
+	More     int
 	// From is the time from which the decisions differ, if that is later.
 	From string
 	// Possible marks what may happen, but was not found.
 	Possible bool
 	Accepted bool
-}
-
-// briefList divides a list that is long after its first entries.
-func briefList(list string) (first, rest string) {
-	const few, most = 2, 180
-	parts := strings.Split(list, "; ")
-	if len(parts) <= few || len(list) <= most {
-		return list, ""
-	}
-	return strings.Join(parts[:few], "; "), strings.Join(parts[few:], "; ")
 }
 
 // cause is a document that is responsible.
@@ -96,6 +93,7 @@ const (
 	maxDifferences   = 100
 	firstDifferences = 8
 	maxTextLines     = 1000
+	fewAffected      = 3
 )
 
 // changes is the view of revisions and of what two of them decide differently.
@@ -169,11 +167,8 @@ func differenceOf(d *view.Diff) *difference {
 		out.Until = t.Format(time.RFC3339)
 	}
 	for _, g := range groups {
-		row := differenceRow{Who: g.Title, What: "decided differently", Possible: true}
-		if who, what, ok := strings.Cut(g.Title, ": "); ok {
-			row.Who = who
-			row.What, row.Rest = briefList(what)
-		}
+		row := differenceRow{Summary: strings.TrimSuffix(g.Summary, " (possible)"), Title: g.Title, Possible: true}
+		affected := make(map[string]bool)
 		for _, class := range d.Classes {
 			if !slices.Contains(g.Classes, class.ID) {
 				continue
@@ -183,11 +178,21 @@ func differenceOf(d *view.Diff) *difference {
 				row.From = class.At.Format(time.RFC3339)
 			}
 			for _, t := range class.Transitions {
+				for _, p := range t.Affected.Principals {
+					affected[p] = affected[p] || t.Change == g.Change
+				}
 				if row.Possible || t.Change == g.Change && row.Href == "" {
 					row.Before, row.After, row.Possible = badge(t.From), badge(t.To), false
 					row.Href = askHref(class.Point, encode(t.Witness.Request))
 				}
 			}
+		}
+		for _, p := range slices.Sorted(maps.Keys(affected)) {
+			if len(row.Subjects) == fewAffected {
+				row.More = len(affected) - fewAffected
+				break
+			}
+			row.Subjects = append(row.Subjects, tab{Name: principalWords(p), Href: subjectHref(p)})
 		}
 		for _, found := range g.Causes {
 			row.Causes = append(row.Causes, cause{named(found.Kind, found.Namespace, found.Name), found.What, found.Source})
@@ -244,7 +249,7 @@ func timelineOf(r *view.Revisions) *timeline {
 	moments = moments[max(0, len(moments)-timelineWidest):]
 	t := &timeline{
 		Label: plural(len(r.Revisions), "revision") + ", newest right: above the line how many classes of requests gain or relax, below it how many lose or tighten; " + plural(len(r.Refused), "refusal"),
-		Width: decimal(float64(max(8, len(moments)) * timelineStep)),
+		Width: decimal(float64(max(1, len(moments)) * timelineStep)),
 	}
 	for i, m := range moments {
 		x := float64(i*timelineStep + 13)

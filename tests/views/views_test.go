@@ -377,10 +377,14 @@ func (s *site) changes() {
 		s.Fatalf("got %d differences, want %d, and some", len(rows), len(diff.Groups))
 	}
 	for i, g := range diff.Groups {
-		// The page has who, what and where in one cell, and the cause behind them.
-		title := strings.Replace(strings.Join(strings.Fields(g.Title), " "), ": ", " ", 1)
-		if !strings.HasPrefix(rows[i][0], title) {
-			s.Errorf("got the difference %q, want %q", rows[i][0], title)
+		// The page has the sentence, the causes and all of it in one cell.
+		if !strings.HasPrefix(rows[i][0], g.Summary) || !strings.HasSuffix(rows[i][0], g.Title) {
+			s.Errorf("got the difference %q, want %q and %q", rows[i][0], g.Summary, g.Title)
+		}
+		for _, c := range g.Causes {
+			if !strings.Contains(rows[i][0], c.Source) {
+				s.Errorf("got the difference %q, want its cause %s", rows[i][0], c.Source)
+			}
 		}
 	}
 	for _, text := range diff.Texts {
