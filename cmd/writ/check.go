@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -86,7 +87,7 @@ func check(ctx context.Context, s cli.Streams, sources []string, o checkOptions)
 	if o.format == "text" {
 		documents.WriteOverridden(s.Err, r.Overridden)
 		for _, note := range r.Notes {
-			fmt.Fprintf(s.Err, "%s: note: %s\n", cli.Quoted(note.At.String()), note.Message)
+			fmt.Fprintf(s.Err, "%s: note: %s\n", diag.Line(note.At.String()), diag.Line(note.Message))
 		}
 	}
 	if o.showSkipped && o.format == "text" {
@@ -105,6 +106,6 @@ func writeSkipped(out io.Writer, skipped []syntax.Skipped) {
 		case k.Kind != "":
 			what = k.Kind + " without an apiVersion"
 		}
-		fmt.Fprintf(out, "%s:%d: skipped %s\n", k.At.File, k.At.Line, cli.Quoted(what))
+		fmt.Fprintf(out, "%s:%d: skipped %s\n", k.At.File, k.At.Line, diag.Line(what))
 	}
 }

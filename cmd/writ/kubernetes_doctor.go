@@ -59,11 +59,11 @@ func writeFindings(out io.Writer, form string, findings []kubernetes.Finding) er
 		}
 		at := ""
 		if f.At != "" {
-			at = cli.Quoted(f.At) + ": "
+			at = diag.Line(f.At) + ": "
 		}
-		fmt.Fprintf(out, "%-8s %-13s %s%s\n", f.Severity, f.Check, at, cli.Quoted(f.Message))
+		fmt.Fprintf(out, "%-8s %-13s %s%s\n", f.Severity, f.Check, at, diag.Line(f.Message))
 		if f.Hint != "" {
-			fmt.Fprintf(out, "%22s = hint: %s\n", "", f.Hint)
+			fmt.Fprintf(out, "%22s = hint: %s\n", "", diag.Line(f.Hint))
 		}
 	}
 	if form == "json" {

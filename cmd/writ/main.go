@@ -17,13 +17,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	// Authorities of public servers for systems that have none, such as the image.
 	_ "golang.org/x/crypto/x509roots/fallback"
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/terminal"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 )
 
@@ -60,10 +63,17 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 		return interruptedStatus(ctx)
 	case errors.As(err, &found):
 		if found.Text != "" {
-			fmt.Fprintln(s.Err, "writ: "+found.Text)
+			writeError(s.Err, found.Text)
 		}
 		return exitFinding
 	}
-	fmt.Fprintln(s.Err, "writ: "+err.Error())
+	writeError(s.Err, err.Error())
 	return exitUsage
+}
+
+// writeError writes an error, whose lines may hold names of documents.
+func writeError(w io.Writer, text string) {
+	for line := range strings.SplitSeq("writ: "+strings.TrimRight(text, "\n"), "\n") {
+		fmt.Fprintln(w, diag.Line(strings.ReplaceAll(line, "\t", "  ")))
+	}
 }

@@ -53,7 +53,7 @@ func TestStatusCommands(t *testing.T) {
 		err  string   // a part of the messages
 	}{
 		{"status", []string{"status", good}, 0, []string{"state      ready", "aaaaaaaaaaaaaaaa", "active     1h0m", "commit     c0ffee", "sequence   7", "0 errors, 0 warnings"}, ""},
-		{"status of an older revision", []string{"status", old}, 1, []string{"degraded", `a.yaml:3:7: error[dangling-role]: role \x1b[2Jx`, "last error  1 error", "1 error, 0 warnings"}, "degraded"},
+		{"status of an older revision", []string{"status", old}, 1, []string{"degraded", `a.yaml:3:7: error[dangling-role]: role \u001b[2Jx`, "last error  1 error", "1 error, 0 warnings"}, "degraded"},
 		{"status before the first revision", []string{"status", starting}, 1, []string{"not ready"}, "not ready"},
 		{"status as JSON", []string{"status", old, "-o", "json"}, 1, []string{`"revision":"bbbbbbbbbbbbbbbb"`}, "degraded"},
 		{"status of a revoked key", []string{"status", revoked}, 1, []string{`state      revoked key: the active bundle is signed by "old"`}, "revoked key"},

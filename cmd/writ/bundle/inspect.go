@@ -16,6 +16,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 )
 
@@ -128,20 +129,20 @@ func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) { fmt.Fprintf(table, "%s\t%v\n", name, value) }
 	if m := seen.Manifest; m != nil {
-		row("revision", cli.Quoted(m.Revision))
+		row("revision", diag.Line(m.Revision))
 		about := m.Metadata
 		for _, optional := range []struct{ name, value string }{{"commit", about.Commit}, {"version", about.Version}, {"cluster", about.Cluster}} {
 			if optional.value != "" {
-				row(optional.name, cli.Quoted(optional.value))
+				row(optional.name, diag.Line(optional.value))
 			}
 		}
 		if about.Sequence != 0 {
 			row("sequence", about.Sequence)
 		}
-		row("master namespace", cli.Quoted(about.Master))
-		row("entrypoints", cli.Quoted(strings.Join(about.Entrypoints, ", ")))
+		row("master namespace", diag.Line(about.Master))
+		row("entrypoints", diag.Line(strings.Join(about.Entrypoints, ", ")))
 		for _, kind := range slices.Sorted(maps.Keys(about.Counts)) {
-			row(cli.Quoted(kind), about.Counts[kind])
+			row(diag.Line(kind), about.Counts[kind])
 		}
 	}
 	row("signature", signatureText(seen, keys))
@@ -153,7 +154,7 @@ func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {
 		fmt.Fprintf(table, "\nBYTES\tFILE\n")
 	}
 	for _, file := range seen.Files {
-		fmt.Fprintf(table, "%d\t%s\n", file.Bytes, cli.Quoted(file.Path))
+		fmt.Fprintf(table, "%d\t%s\n", file.Bytes, diag.Line(file.Path))
 	}
 	return table.Flush()
 }

@@ -266,7 +266,7 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.
 	if result == nil {
 		failed := &diffError{Code: notCompiled, Message: fmt.Sprintf("%s: %s", in.name, documents.Summary(list))}
 		failed.Diagnostics = inputDiagnostics(side, list)
-		fmt.Fprintf(l.streams.Err, "%s: %s\n", side, in.name)
+		fmt.Fprintf(l.streams.Err, "%s: %s\n", side, diag.Line(in.name))
 		if err := diag.WriteText(l.streams.Err, list, diag.TextOptions{Color: cli.Colours(l.streams.Err), Most: documents.MaxShown}); err != nil {
 			return nil, 0, err
 		}

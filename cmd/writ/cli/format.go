@@ -70,14 +70,6 @@ func Colours(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal.Is(w)
 }
 
-// Quoted quotes text from a bundle that is not safe to print on a terminal.
-func Quoted(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
-		return fmt.Sprintf("%q", text)
-	}
-	return text
-}
-
 // Clock returns the engine's clock, which is fixed if text is not empty. It returns an
 // error if text is not an RFC 3339 time.
 func Clock(text string) (func() time.Time, error) {

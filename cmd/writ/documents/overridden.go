@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/settings"
 )
 
@@ -31,6 +32,6 @@ func (d *Flags) overridden(list []translator.Overridden) []overriddenSetting {
 // WriteOverridden reports the replaced settings.
 func WriteOverridden(out io.Writer, list []overriddenSetting) {
 	for _, o := range list {
-		fmt.Fprintf(out, "%s: %s %q is overridden by %s with %q\n", cli.Quoted(o.Source), o.Key, o.Value, o.By, o.With)
+		fmt.Fprintf(out, "%s: %s %q is overridden by %s with %q\n", diag.Line(o.Source), o.Key, o.Value, o.By, o.With)
 	}
 }

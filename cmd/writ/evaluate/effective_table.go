@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -28,9 +27,9 @@ var reasons = map[string]string{
 // policies.
 func writeTable(w io.Writer, g *tables.Gateway, found *effective.Effective) error {
 	out := &strings.Builder{}
-	fmt.Fprintf(out, "%s in force on %s\n", found.Kind, printable(found.Target))
+	fmt.Fprintf(out, "%s in force on %s\n", found.Kind, diag.Line(found.Target))
 	for _, c := range found.Conditions {
-		fmt.Fprintf(out, "%s: %s\n", c.Reason, printable(c.Message))
+		fmt.Fprintf(out, "%s: %s\n", c.Reason, diag.Line(c.Message))
 	}
 	for _, v := range found.Each() {
 		writeVariant(out, v)
@@ -38,7 +37,7 @@ func writeTable(w io.Writer, g *tables.Gateway, found *effective.Effective) erro
 	if len(found.Untargeted) > 0 {
 		out.WriteString("\nRoute rules without a policy of their own\n")
 		for _, target := range found.Untargeted {
-			fmt.Fprintf(out, "  %s\n", printable(target))
+			fmt.Fprintf(out, "  %s\n", diag.Line(target))
 		}
 	}
 	writePolicies(out, g, found)
@@ -49,7 +48,7 @@ func writeTable(w io.Writer, g *tables.Gateway, found *effective.Effective) erro
 func writeVariant(out *strings.Builder, v effective.Variant) {
 	out.WriteString("\n")
 	for _, path := range v.Paths {
-		fmt.Fprintf(out, "On %s\n", printable(path))
+		fmt.Fprintf(out, "On %s\n", diag.Line(path))
 	}
 	switch {
 	case len(v.Paths) == 0:
@@ -133,10 +132,10 @@ func writePolicies(out *strings.Builder, g *tables.Gateway, found *effective.Eff
 	})
 	out.WriteString("\nPolicies, highest first, and their conditions\n")
 	for _, p := range policies {
-		fmt.Fprintf(out, "  %s on %s, %s, at %s\n", printable(p.Namespace+"/"+p.Name), printable(p.Target), blocks(p), printable(p.Source))
+		fmt.Fprintf(out, "  %s on %s, %s, at %s\n", diag.Line(p.Namespace+"/"+p.Name), diag.Line(p.Target), blocks(p), diag.Line(p.Source))
 		for _, c := range p.Conditions {
 			if c.Type != "Accepted" || c.Status != "True" {
-				fmt.Fprintf(out, "    %s: %s\n", c.Reason, printable(c.Message))
+				fmt.Fprintf(out, "    %s: %s\n", c.Reason, diag.Line(c.Message))
 			}
 		}
 	}
@@ -173,7 +172,7 @@ func writeReplaced(w io.Writer, kind string, list []effective.ReplacedPath) erro
 				out.WriteString("\n")
 			}
 			path = r.Path
-			fmt.Fprintf(out, "On %s\n", printable(path))
+			fmt.Fprintf(out, "On %s\n", diag.Line(path))
 			rows = [][]string{{"REPLACED RULE", "POLICY", "FROM", "HOW", "WHY"}}
 		}
 		rows = append(rows, []string{r.Rule, tables.BareName(r.Policy), r.Place, r.How, reason(r.How, r.By)})
@@ -187,7 +186,7 @@ func writeReplaced(w io.Writer, kind string, list []effective.ReplacedPath) erro
 func writeReach(w io.Writer, reach *effective.Reach) error {
 	out := &strings.Builder{}
 	if len(reach.Reach) == 0 {
-		fmt.Fprintf(out, "%s of %s is not in force on any path.\n", printable(reach.Rule), reach.Kind)
+		fmt.Fprintf(out, "%s of %s is not in force on any path.\n", diag.Line(reach.Rule), reach.Kind)
 	} else {
 		rows := [][]string{{"PATH", "POLICY", "FROM"}}
 		for _, r := range reach.Reach {
@@ -209,7 +208,7 @@ func writeRows(out *strings.Builder, rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = printable(cell)
+			cells[i] = diag.Line(cell)
 		}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
@@ -217,12 +216,4 @@ func writeRows(out *strings.Builder, rows [][]string) {
 	for line := range strings.Lines(text.String()) {
 		out.WriteString("  " + strings.TrimRight(line, " \n") + "\n")
 	}
-}
-
-// printable quotes text from documents that is not safe to print on a terminal.
-func printable(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(text)
-	}
-	return text
 }

@@ -10,6 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -17,14 +19,11 @@ import (
 // writeBare writes each variant of an effective policy as a document with bare rules.
 // A comment before each rule has its policy and line.
 func writeBare(w io.Writer, found *effective.Effective) error {
-	encoder := yaml.NewEncoder(w)
-	encoder.SetIndent(2)
+	var documents []any
 	for _, v := range found.Each() {
-		if err := encoder.Encode(bareDocument(found, v)); err != nil {
-			return err
-		}
+		documents = append(documents, bareDocument(found, v))
 	}
-	return encoder.Close()
+	return cli.WriteYAML(w, documents...)
 }
 
 func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
@@ -54,7 +53,7 @@ func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
 		head = append(head, "on "+path)
 	}
 	for i, line := range head {
-		head[i] = "# " + printable(line)
+		head[i] = "# " + diag.Line(line)
 	}
 	document.HeadComment = strings.Join(head, "\n")
 	return document
@@ -72,17 +71,13 @@ func enterRule(spec *yaml.Node, rule *tables.EffectiveRule, value any) {
 		spec = inner
 	}
 	key := enter(spec, path[len(path)-1], valueNode(value))
-	key.HeadComment = "# " + printable(tables.BareName(rule.Policy)+", "+rule.Source)
+	key.HeadComment = "# " + diag.Line(tables.BareName(rule.Policy)+", "+rule.Source)
 }
 
 func mappingNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
 
 func stringNode(text string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
-	if strings.Contains(text, "\n") {
-		n.Style = yaml.LiteralStyle
-	}
-	return n
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 }
 
 // enter adds an entry to a mapping and returns its key.

@@ -101,16 +101,16 @@ func (r *testReport) groups() []*testGroup {
 
 func (g *testGroup) write(out *strings.Builder, paint paint, verbose bool) {
 	if g.failed == 0 {
-		fmt.Fprintf(out, "%s  %s: %s\n", paint(green, "ok"), g.name, diag.Counted(len(g.cases), "case"))
+		fmt.Fprintf(out, "%s  %s: %s\n", paint(green, "ok"), diag.Line(g.name), diag.Counted(len(g.cases), "case"))
 	} else {
-		fmt.Fprintf(out, "%s %s: %d of %s\n", paint(red, "FAIL"), g.name, g.failed, diag.Counted(len(g.cases), "case"))
+		fmt.Fprintf(out, "%s %s: %d of %s\n", paint(red, "FAIL"), diag.Line(g.name), g.failed, diag.Counted(len(g.cases), "case"))
 	}
 	for _, c := range g.cases {
 		switch {
 		case !c.Passed:
 			c.write(out, paint)
 		case verbose:
-			fmt.Fprintf(out, "     %s: %s\n", c.Source, c.title())
+			fmt.Fprintf(out, "     %s: %s\n", c.Source, diag.Line(c.title()))
 		}
 	}
 }
@@ -123,12 +123,16 @@ func (c caseResult) title() string {
 }
 
 func (c caseResult) write(out *strings.Builder, paint paint) {
-	fmt.Fprintf(out, "     %s: %s\n", paint(bold, c.Source), c.title())
+	fmt.Fprintf(out, "     %s: %s\n", paint(bold, c.Source), diag.Line(c.title()))
 	for _, part := range [...]struct{ name, text string }{
 		{"why", c.Why}, {"request", string(c.Request)}, {"want", string(c.Want)}, {"got", string(c.Got)},
 	} {
 		if part.text != "" {
-			fmt.Fprintf(out, "       %-8s%s\n", part.name, strings.ReplaceAll(strings.TrimSpace(part.text), "\n", "\n               "))
+			lines := strings.Split(strings.TrimSpace(part.text), "\n")
+			for i, line := range lines {
+				lines[i] = diag.Line(line)
+			}
+			fmt.Fprintf(out, "       %-8s%s\n", part.name, strings.Join(lines, "\n               "))
 		}
 	}
 }
@@ -141,7 +145,7 @@ func writeCoverage(out *strings.Builder, list []documentCoverage) {
 		if d.Namespace != "" {
 			name = d.Namespace + "/" + name
 		}
-		fmt.Fprintf(out, "%5d/%-5d %s %s (%s)\n", d.Matched, d.Rules, d.Kind, name, d.Source)
+		fmt.Fprintf(out, "%5d/%-5d %s %s (%s)\n", d.Matched, d.Rules, d.Kind, diag.Line(name), d.Source)
 		for _, rule := range d.Unmatched {
 			fmt.Fprintf(out, "            rule %d is never matched (%s)\n", rule.Rule, rule.Source)
 		}

@@ -54,7 +54,7 @@ or the server cannot be reached.`,
 			}
 			status, text, err := client.Read(cmd.Context(), servers[0])
 			if err != nil {
-				return fmt.Errorf("ask the server: %s", cli.Quoted(err.Error()))
+				return fmt.Errorf("ask the server: %s", diag.Line(err.Error()))
 			}
 			if form == "json" {
 				_, err = s.Out.Write(text)
@@ -62,7 +62,7 @@ or the server cannot be reached.`,
 				err = writeStatus(s.Out, status)
 			}
 			if problems := status.problems(); err == nil && len(problems) > 0 {
-				return cli.Findingf("%s", cli.Quoted(strings.Join(problems, "; ")))
+				return cli.Findingf("%s", diag.Line(strings.Join(problems, "; ")))
 			}
 			return err
 		},
@@ -101,7 +101,7 @@ func writeStatus(out io.Writer, s *serverStatus) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, cli.Quoted(value))
+			fmt.Fprintf(w, "%s\t%s\n", name, diag.Line(value))
 		}
 	}
 	problems := s.problems()
@@ -145,7 +145,7 @@ func writeStatus(out io.Writer, s *serverStatus) error {
 	for _, d := range s.Diagnostics {
 		at := diag.Position{File: d.File, Line: d.Line, Column: d.Column, Field: d.Field}
 		line := fmt.Sprintf("%s: %s[%s]: %s", at, d.Severity, d.Code, d.Message)
-		if _, err := fmt.Fprintln(out, cli.Quoted(line)); err != nil {
+		if _, err := fmt.Fprintln(out, diag.Line(line)); err != nil {
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func writeReplicas(out io.Writer, report *comparison) error {
 	fmt.Fprintln(w, "REPLICA\tREVISION\tSEQUENCE\tACTIVE FOR\tSTATE")
 	for _, r := range report.Replicas {
 		if r.Error != "" {
-			fmt.Fprintf(w, "%s\t-\t-\t-\t%s\n", cli.Quoted(r.URL), cli.Quoted(r.Error))
+			fmt.Fprintf(w, "%s\t-\t-\t-\t%s\n", diag.Line(r.URL), diag.Line(r.Error))
 			continue
 		}
 		state := []string{"ready"}
@@ -267,7 +267,7 @@ func writeReplicas(out io.Writer, report *comparison) error {
 			sequence = fmt.Sprint(r.Sequence)
 		}
 		age := ageText(time.Duration(r.Age * float64(time.Second)))
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cli.Quoted(r.URL), cli.Quoted(shortRevision(r.Revision)), sequence, age, strings.Join(state, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", diag.Line(r.URL), diag.Line(shortRevision(r.Revision)), sequence, age, strings.Join(state, ", "))
 	}
 	return w.Flush()
 }

@@ -99,7 +99,7 @@ func rollback(cmd *cobra.Command, s cli.Streams, o rollbackOptions, args []strin
 	case o.release:
 		return client.post(ctx, s, "/v1/release", nil, "released: the newest revision is served again")
 	case o.accept != "":
-		return client.post(ctx, s, "/v1/accept", map[string]string{"commit": o.accept}, "commit "+cli.Quoted(o.accept)+" is accepted")
+		return client.post(ctx, s, "/v1/accept", map[string]string{"commit": o.accept}, "commit "+diag.Line(o.accept)+" is accepted")
 	}
 	revision, err := client.find(ctx, args[0])
 	if err != nil {
@@ -164,9 +164,9 @@ func (d *adminClient) ask(ctx context.Context, method, path string, body any, an
 		return errors.New("no administrative endpoints at " + d.server + ": the URL must be the address of writ serve --admin-listen")
 	}
 	if response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusInternalServerError {
-		return cli.Findingf("the server: %s", cli.Quoted(problem.Detail))
+		return cli.Findingf("the server: %s", diag.Line(problem.Detail))
 	}
-	return fmt.Errorf("the server: %s", cli.Quoted(problem.Detail))
+	return fmt.Errorf("the server: %s", diag.Line(problem.Detail))
 }
 
 func (d *adminClient) revisions(ctx context.Context) ([]keptRevision, error) {
@@ -198,9 +198,9 @@ func (d *adminClient) list(ctx context.Context, s cli.Streams, format string) er
 			notes = append(notes, fmt.Sprintf("sequence %d", k.Sequence))
 		}
 		if k.Commit != "" {
-			notes = append(notes, "commit "+cli.Quoted(k.Commit))
+			notes = append(notes, "commit "+diag.Line(k.Commit))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", cli.Quoted(k.Revision), k.Since.UTC().Format(time.RFC3339), strings.Join(notes, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", diag.Line(k.Revision), k.Since.UTC().Format(time.RFC3339), strings.Join(notes, ", "))
 	}
 	return w.Flush()
 }

@@ -32,7 +32,7 @@ func TestRollbackWritesPlainText(t *testing.T) {
 			out.WriteString(err.Error())
 		}
 		server.Close()
-		if got := out.String(); !strings.Contains(got, `\x1b`) || strings.ContainsAny(got, "\x1b\a") {
+		if got := out.String(); !strings.Contains(got, `\u001b`) || strings.ContainsAny(got, "\x1b\a") {
 			t.Errorf("%s: got %q", path, got)
 		}
 	}

@@ -144,5 +144,5 @@ func quotedIfBlank(text string) string {
 	if text == "" {
 		return `""`
 	}
-	return cli.Quoted(text)
+	return diag.Line(text)
 }
