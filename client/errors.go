@@ -23,6 +23,19 @@ type Error struct {
 	Message string
 	// Invalid is why the request is malformed; nil if it is not.
 	Invalid *InvalidRequest
+	// Diagnostics are the mistakes in documents of the request.
+	Diagnostics []Diagnostic
+}
+
+// Diagnostic is a mistake in a document.
+type Diagnostic struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Severity string `json:"severity"`
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint"`
 }
 
 // Error returns the status and the message.
@@ -46,10 +59,11 @@ func errorOf(response *http.Response, body []byte) error {
 	var problem struct {
 		Detail, Field string
 		Error         *struct{ Code, Message string }
+		Diagnostics   []Diagnostic
 	}
 	e := &Error{Status: response.StatusCode}
 	if json.Unmarshal(body, &problem) == nil {
-		e.Message = problem.Detail
+		e.Message, e.Diagnostics = problem.Detail, problem.Diagnostics
 	} else {
 		e.Message = string(body[:min(len(body), maxMessage)])
 	}

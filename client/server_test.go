@@ -194,3 +194,35 @@ func TestGoneAndBack(t *testing.T) {
 		t.Errorf("got %v from a server that is back", err)
 	}
 }
+
+// A proposal is compared with what is served; mistakes in its documents are in the error.
+func TestDiff(t *testing.T) {
+	url, stop := serve(t, "127.0.0.1:0")
+	defer stop()
+	c := patient(t, url)
+	document := func(verbs string) *client.Proposal {
+		return &client.Proposal{Documents: []client.File{{Path: "new.yaml", Content: `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: new}
+rules: [{apiGroups: [""], resources: [secrets], verbs: ` + verbs + `}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: new, namespace: new}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: new}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: newcomer}]
+`}}}
+	}
+	d, err := c.Diff(t.Context(), document("[get]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Groups) != 1 || d.Groups[0].Summary != "user newcomer gets ClusterRole new in new (get secrets)" || d.Summary["gain"] != 1 || !strings.Contains(string(d.Report), `"witness"`) {
+		t.Errorf("got %+v", d)
+	}
+	var refused *client.Error
+	if _, err = c.Diff(t.Context(), document("get")); !errors.As(err, &refused) || refused.Status != 422 || len(refused.Diagnostics) != 1 || refused.Diagnostics[0].Line != 5 {
+		t.Errorf("got %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
@@ -11,6 +12,8 @@ import (
 	"github.com/writ-policy/writ/server/explore"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // newExplorer returns what answers the web console.
@@ -18,7 +21,7 @@ func (s *Server) newExplorer() *explore.Explorer {
 	o := explore.Options{
 		Current: func() decision.Policies { return s.reloader.Current() },
 		Status:  s.status, Log: s.config.PageLog, Now: s.config.Now,
-		Stored: s.storedRevisions, Open: s.openRevision,
+		Stored: s.storedRevisions, Open: s.openRevision, Try: s.tryDocuments,
 	}
 	if s.clusters != nil {
 		o.Clusters, o.ClusterLabels = s.clusters.Names, s.clusters.Labels
@@ -46,15 +49,42 @@ func (s *Server) openRevision(ctx context.Context, revision string) (decision.Po
 	if err != nil {
 		return nil, err
 	}
+	return s.activateApart(ctx, b)
+}
+
+// activateApart activates a bundle that is not served.
+func (s *Server) activateApart(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 	return engine.Activate(ctx, b, engine.Options{
 		Now: s.config.Now, Timeout: s.config.Timeouts.Evaluation, RequireRoute: s.config.RequireRoute, Overdue: overdue.New(s.metrics),
 	})
 }
 
+// tryDocuments translates documents and activates the result for a comparison. It is not
+// served.
+func (s *Server) tryDocuments(ctx context.Context, snapshot source.Snapshot) (explore.Trial, error) {
+	t := translator.New(translator.Options{Settings: s.config.Settings, AllowEmpty: s.config.AllowEmpty})
+	result, list := t.Translate(ctx, snapshot)
+	out := explore.Trial{Documents: t.Documents(), Diagnostics: list}
+	if result == nil || list.HasErrors() {
+		return out, ctx.Err()
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{Version: s.config.Version})
+	if err != nil {
+		return out, err
+	}
+	p, err := s.activateApart(ctx, b)
+	if err != nil {
+		out.Diagnostics = slices.Concat(list, bundles.Diagnose(b, err)).Sorted()
+		return out, err
+	}
+	out.Policies = p
+	return out, nil
+}
+
 // attempted passes the result of an attempt to the explorer.
 func (s *Server) attempted(a reload.Attempt) {
 	s.explorer.Attempted(explore.Attempt{
-		Files: a.Snapshot.Files, Documents: a.Documents, Diagnostics: a.Diagnostics, Err: a.Err,
+		Files: a.Snapshot.Files, Origins: a.Snapshot.Origins, Cluster: a.Snapshot.Cluster, Documents: a.Documents, Diagnostics: a.Diagnostics, Err: a.Err,
 		Known: a.IsKnown, Read: a.IsRead, Activated: a.IsActivated, Revision: s.reloader.Revision(), Source: s.reloader.Status().Source, State: s.consoleState(),
 	})
 }

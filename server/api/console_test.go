@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ func closedConsole(o *Options) view.Console {
 type consoled struct {
 	view.Viewer
 	events chan view.Event
+	asked  chan *view.Proposal // of those that are compared, until their context ends
 }
 
 func (c *consoled) Now() view.Viewer { return c }
@@ -53,6 +55,15 @@ func (*consoled) Topology(view.Caller, string) (*view.Topology, error) {
 		Nodes: []view.Node{{ID: "a", Kind: "Gateway", Name: `x"]<b>`, Policies: []view.NodePolicy{{Kind: "AuthPolicy", Namespace: "n", Name: "p"}}}, {ID: `b"`, Kind: "Listener", Name: "l"}},
 		Edges: [][2]string{{"a", `b"`}},
 	}, nil
+}
+
+func (c *consoled) Propose(ctx context.Context, _ view.Caller, p *view.Proposal) (*view.Diff, error) {
+	if c.asked == nil {
+		return nil, &view.Error{Reason: view.Mistaken, Message: "mistakes", Diagnostics: []view.Diagnostic{{File: "a.yaml", Line: 3}}}
+	}
+	c.asked <- p
+	<-ctx.Done()
+	return nil, view.Errorf(view.Busy, "the comparison took too long")
 }
 
 func (*consoled) Diff(_ context.Context, _ view.Caller, from, _ string) (*view.Diff, error) {
@@ -137,4 +148,66 @@ func TestNoConsole(t *testing.T) {
 	if w.Code != http.StatusNotFound {
 		t.Errorf("got %d, want 404", w.Code)
 	}
+}
+
+// A proposal is read strictly, and its mistakes are listed.
+func TestProposal(t *testing.T) {
+	_, o := endpoints(&fake{}, func(o *Options) { o.Console, o.MaxBody = &consoled{}, 1000 })
+	h := New(o)
+	for name, row := range map[string]struct {
+		body   string
+		status int
+		want   string
+	}{
+		"mistakes":          {`{"documents":[{"path":"a.yaml","content":"x"}],"removed":["b.yaml"],"whole":true}`, 422, `"detail":"mistakes","diagnostics":[{"file":"a.yaml","line":3,`},
+		"nothing":           {`{}`, 400, `\"documents\" must be given, or removed`},
+		"not an object":     {`[]`, 400, "not a JSON object"},
+		"an unknown field":  {`{"document":[]}`, 400, `unknown field \"document\"`},
+		"another case":      {`{"Documents":[]}`, 400, `unknown field \"Documents\"`},
+		"a field twice":     {`{"documents":[],"documents":[]}`, 400, ""},
+		"no content":        {`{"documents":[{"path":"a.yaml"}]}`, 400, `\"documents[0]\" must be an object with path and content`},
+		"not a path":        {`{"documents":[{"path":1,"content":""}]}`, 400, `\"documents[0].path\" must be a string`},
+		"an unknown member": {`{"documents":[{"path":"a","content":"","mode":1}]}`, 400, "path and content alone"},
+		"not a bool":        {`{"documents":[],"whole":"yes"}`, 400, `\"whole\" must be true or false`},
+		"a large body":      {`{"documents":[{"path":"a.yaml","content":"` + strings.Repeat("x", 1000) + `"}]}`, 413, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if w := send(h, http.MethodPost, "/v1/diff", strings.NewReader(row.body)); w.Code != row.status || !strings.Contains(w.Body.String(), row.want) {
+				t.Errorf("got %d %s, want %d and %s", w.Code, w.Body, row.status, row.want)
+			}
+		})
+	}
+}
+
+// Two proposals are compared at a time, and each ends with its caller.
+func TestSheddingOfProposals(t *testing.T) {
+	c := &consoled{asked: make(chan *view.Proposal)}
+	_, o := endpoints(&fake{}, func(o *Options) { o.Console = c })
+	h := New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	propose := func(ctx context.Context) int {
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/diff", strings.NewReader(`{"removed":["a.yaml"]}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	var callers sync.WaitGroup
+	for range 2 {
+		callers.Go(func() { propose(ctx) })
+		<-c.asked
+	}
+	if code := propose(t.Context()); code != http.StatusServiceUnavailable {
+		t.Errorf("got %d, want 503", code)
+	}
+	if w := send(h, http.MethodGet, "/v1/matrix?limit=7", nil); w.Code != http.StatusOK {
+		t.Errorf("beside proposals a view is refused: %d", w.Code)
+	}
+	cancel()
+	callers.Wait()
+	ctx, cancel = context.WithCancel(t.Context())
+	callers.Go(func() { propose(ctx) })
+	<-c.asked // there is a place again
+	cancel()
+	callers.Wait()
 }

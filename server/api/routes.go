@@ -203,6 +203,7 @@ func consoleRoutes(a *console.API) []route {
 	diff := op.For("Compares two revisions; 202 while the comparison is being made.", nil, view.Diff{}).With(
 		p("from", "The first digits of a revision."), p("to", "The first digits of another one."))
 	diff.Others = map[int]any{http.StatusAccepted: openapi.Name("Object")}
+	propose := op.For("Compares what is served with the documents after a change, which is not served; 422 with diagnostics if the documents have errors.", view.Proposal{}, view.Diff{})
 	explain := op.For("Explains the decision on a request; about others for auditors.", openapi.Name("Object"), view.Explanation{}).With(
 		p("point", "access, visibility or gateway."), p("at", "The time of the decision, as RFC 3339; now unless given."))
 	list := func(pattern string, about openapi.Operation, handler http.HandlerFunc) route {
@@ -225,6 +226,7 @@ func consoleRoutes(a *console.API) []route {
 		list("/v1/topology", topology, a.Topology()),
 		list("/v1/revisions", op.For("Lists the revisions that can be compared.", nil, view.Revisions{}), a.Revisions()),
 		list("/v1/diff", diff, a.Diff()),
+		{methods: "POST", pattern: "/v1/diff", role: auth.Auditor, handler: a.Named(a.Propose()), about: propose},
 		list("/v1/log", op.For("Lists recorded decisions, newest first.", nil, view.Log{}).With(
 			p("outcome", "allow, deny, none or error."), p("user", "A part of the user."), p("resource", "A part of the resource or type."),
 			p("namespace", "A part of the namespace."), p("point", "The point."), p("endpoint", "A part of the endpoint."),

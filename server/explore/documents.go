@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // Bounds of what is shown: lines of a file, diagnostics, and rows of a page.
@@ -57,6 +58,11 @@ func (v *viewer) Files(c view.Caller) (*view.Files, error) {
 
 // diagnostics returns diagnostics of the last attempt with the lines they are about.
 func (v *viewer) diagnostics(list diag.List) []view.Diagnostic {
+	return shownDiagnostics(list, v.attempt.Files)
+}
+
+// shownDiagnostics returns diagnostics with the lines of files they are about.
+func shownDiagnostics(list diag.List, files []source.File) []view.Diagnostic {
 	out := make([]view.Diagnostic, 0, len(list))
 	for i := range list {
 		d := &list[i]
@@ -69,7 +75,7 @@ func (v *viewer) diagnostics(list diag.List) []view.Diagnostic {
 			line, column := r.Shown()
 			shown.Related = append(shown.Related, view.Related{File: r.File, Line: line, Column: column, Message: r.Message})
 		}
-		if text, ok := contentOf(v.attempt.Files, d.File); ok {
+		if text, ok := contentOf(files, d.File); ok {
 			shown.Text = lineOf(text, line)
 		}
 		out = append(out, shown)

@@ -42,6 +42,9 @@ type Options struct {
 	// for comparisons; nil for none.
 	Stored func() ([]Stored, error)
 	Open   func(ctx context.Context, revision string) (decision.Policies, error)
+	// Try translates documents and activates the result, which is not served; nil if
+	// documents cannot be tried.
+	Try func(ctx context.Context, s source.Snapshot) (Trial, error)
 	// Log is how many decisions are kept.
 	Log int
 	// Now is the clock; nil means time.Now.
@@ -68,6 +71,14 @@ type Explorer struct {
 	state    view.StateEvent
 }
 
+// Trial is what documents give that are not served.
+type Trial struct {
+	// Policies are nil if the documents have errors.
+	Policies    decision.Policies
+	Documents   []syntax.Document
+	Diagnostics diag.List
+}
+
 // revision is what the console knows of a revision.
 type revision struct {
 	id       string
@@ -76,6 +87,9 @@ type revision struct {
 	counts   *counts
 	texts    *texts
 	names    names
+	// read is the snapshot that the revision is made of, whose files are shared with the
+	// source; nil for a bundle, and for a revision whose documents were not read again.
+	read *source.Snapshot
 
 	indexing sync.Once // of policies
 	policies *visibility.Policies
@@ -83,8 +97,11 @@ type revision struct {
 
 // Attempt is a reading of the documents, or the delivery of a bundle.
 type Attempt struct {
-	// Files are those of the snapshot; nil for a bundle, or if they were not read.
-	Files []source.File
+	// Files are those of the snapshot; nil for a bundle, or if they were not read. Origins
+	// are their sources, and Cluster is the only one that they are for.
+	Files   []source.File
+	Origins []source.Origin
+	Cluster string
 	// Documents are the decoded documents; nil if they were not translated.
 	Documents   []syntax.Document
 	Diagnostics diag.List
@@ -173,6 +190,7 @@ func (x *Explorer) Attempted(a Attempt) {
 	defer x.mu.Unlock()
 	now := x.o.Now()
 	defer x.setState(a.State, now)
+	read := &source.Snapshot{Files: a.Files, Origins: a.Origins, Cluster: a.Cluster}
 	a.Files = shownFiles(a.Files, a.Documents, a.Diagnostics)
 	switch {
 	case !a.Known:
@@ -184,6 +202,7 @@ func (x *Explorer) Attempted(a Attempt) {
 	}
 	if x.active != nil && a.Err == nil && a.Files != nil && x.active.id == a.Revision {
 		x.active.texts.set(a.Files, a.Documents)
+		x.active.read = read
 	}
 	errors, warnings := 0, 0
 	if x.attempt != nil {

@@ -231,8 +231,28 @@ func (x *Explorer) compare(pair [2]string) *comparison {
 	return j
 }
 
+// compared is one side of a comparison.
+type compared struct {
+	policies decision.Policies
+	texts    []source.File // nil if they are not known
+	source   string
+}
+
 // diff compares two revisions.
-func (x *Explorer) diff(ctx context.Context, pair [2]string) (out *view.Diff, err error) {
+func (x *Explorer) diff(ctx context.Context, pair [2]string) (*view.Diff, error) {
+	var list [2]compared
+	for i, id := range pair {
+		policies, texts, err := x.policiesOf(ctx, id)
+		if err != nil {
+			return nil, view.Errorf(view.NotReady, "revision %.12s cannot be loaded: %v", id, err)
+		}
+		list[i] = compared{policies, texts, id[:12]}
+	}
+	return x.diffOf(ctx, list)
+}
+
+// diffOf compares two sides.
+func (x *Explorer) diffOf(ctx context.Context, list [2]compared) (out *view.Diff, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = view.Errorf(view.Internal, "the comparison failed")
@@ -241,20 +261,15 @@ func (x *Explorer) diff(ctx context.Context, pair [2]string) (out *view.Diff, er
 	now := x.o.Now()
 	at := now
 	var sides [2]*change.Side
-	var files [2][]source.File
-	for i, id := range pair {
-		policies, texts, err := x.policiesOf(ctx, id)
-		if err != nil {
-			return nil, view.Errorf(view.NotReady, "revision %.12s cannot be loaded: %v", id, err)
-		}
-		world := policies.Statements()
+	for i, side := range list {
+		world := side.policies.Statements()
 		if world == nil {
-			return nil, view.Errorf(view.NotReady, "the bundle of revision %.12s has no table of its deny policies", id)
+			return nil, view.Errorf(view.NotReady, "the bundle of revision %.12s has no table of its deny policies", side.policies.Revision())
 		}
 		judge := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
-			return decision.Judge(policies.At(at))(ctx, point, request)
+			return decision.Judge(side.policies.At(at))(ctx, point, request)
 		}
-		sides[i], files[i] = &change.Side{World: world, Judge: judge, Source: id[:12], Revision: id}, texts
+		sides[i] = &change.Side{World: world, Judge: judge, Source: side.source, Revision: side.policies.Revision()}
 	}
 	report, err := change.Diff(ctx, sides[0], sides[1], change.Options{Now: now, MaxClasses: maxClasses, SetNow: func(t time.Time) { at = t }})
 	switch {
@@ -263,7 +278,7 @@ func (x *Explorer) diff(ctx context.Context, pair [2]string) (out *view.Diff, er
 	case err != nil:
 		return nil, view.Errorf(view.NotReady, "%v", err)
 	}
-	return &view.Diff{Report: report, Texts: textDiffs(files[0], files[1])}, nil
+	return &view.Diff{Report: report, Texts: textDiffs(list[0].texts, list[1].texts)}, nil
 }
 
 // policiesOf returns the policies of a revision of the process or the state directory, and

@@ -36,12 +36,28 @@ func newSite(t *testing.T, documents string) *site {
 	s := &site{t: t, active: decision.Unavailable("no revision"), changes: translator.New(translator.Options{})}
 	s.explorer = New(Options{
 		Current: func() decision.Policies { return s.active }, Log: 10, Now: func() time.Time { return now },
-		Clusters: func() []string { return []string{"east", "west"} },
+		Clusters: func() []string { return []string{"east", "west"} }, Try: try,
 	})
 	if err := s.load(documents); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// try is what a server does with documents that it does not serve.
+func try(ctx context.Context, snapshot source.Snapshot) (Trial, error) {
+	t := translator.New(translator.Options{})
+	result, list := t.Translate(ctx, snapshot)
+	out := Trial{Documents: t.Documents(), Diagnostics: list}
+	if result == nil {
+		return out, ctx.Err()
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		return out, err
+	}
+	out.Policies, err = engine.Activate(ctx, b, engine.Options{Now: func() time.Time { return now }})
+	return out, err
 }
 
 // load activates documents: files as "== NAME" and their text.

@@ -37,7 +37,7 @@ func failureOf(err error, s *view.Status) failure {
 	}
 	text := sentence(refused.Message)
 	switch refused.Reason {
-	case view.Invalid:
+	case view.Invalid, view.Mistaken:
 		return failure{status: http.StatusBadRequest, title: "Invalid request", text: text}
 	case view.Forbidden:
 		return forbidden

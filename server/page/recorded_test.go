@@ -154,6 +154,10 @@ func (r *recorded) Revisions(view.Caller) (*view.Revisions, error) {
 	return recordedAnswer[view.Revisions](r, "revisions")
 }
 
+func (r *recorded) Propose(context.Context, view.Caller, *view.Proposal) (*view.Diff, error) {
+	return recordedAnswer[view.Diff](r, "diff")
+}
+
 func (r *recorded) Diff(_ context.Context, _ view.Caller, from, to string) (*view.Diff, error) {
 	switch from {
 	case to:

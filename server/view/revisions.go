@@ -20,6 +20,22 @@ type TextDiff struct {
 	Lines []string `json:"lines"`
 }
 
+// Proposal is a change of documents that is compared with what is served, and not served.
+type Proposal struct {
+	// Documents are files that are added, or that replace those of their path.
+	Documents []ProposedFile `json:"documents"`
+	// Removed are the paths of files that are left out.
+	Removed []string `json:"removed,omitempty"`
+	// Whole states that Documents are all files, whatever is served.
+	Whole bool `json:"whole,omitempty"`
+}
+
+// ProposedFile is a file of a Proposal.
+type ProposedFile struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
 // Revisions are those that can be compared, newest first.
 type Revisions struct {
 	Revisions []Revision `json:"revisions"`

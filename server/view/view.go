@@ -68,6 +68,9 @@ type Viewer interface {
 	// Diff compares two revisions. It waits at most two seconds; the error is a Pending
 	// one while the comparison continues.
 	Diff(ctx context.Context, c Caller, from, to string) (*Diff, error)
+	// Propose compares what is served with the same documents after a change. The error is a
+	// Mistaken one if they have errors. Nothing is stored.
+	Propose(ctx context.Context, c Caller, p *Proposal) (*Diff, error)
 	// Log lists recorded decisions, newest first.
 	Log(ctx context.Context, c Caller, q LogQuery) (*Log, error)
 	// Names lists at most 20 names that documents have in a field, those first that begin
@@ -102,6 +105,9 @@ const (
 	Busy
 	// Pending means that the answer is being computed; the same question gets it later.
 	Pending
+	// Mistaken means that documents of the question have errors; Error.Diagnostics lists
+	// them.
+	Mistaken
 )
 
 // Error is why a question is not answered. Its message is for the caller.
@@ -112,6 +118,8 @@ type Error struct {
 	Field string
 	// Code is that of an invalid request; it may be empty.
 	Code string
+	// Diagnostics are those of documents that have errors.
+	Diagnostics []Diagnostic
 	// Wait is after how long a pending answer may be there.
 	Wait time.Duration
 }

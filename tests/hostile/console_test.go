@@ -15,10 +15,16 @@ var consoleAttack = &attack{
 	target: "FuzzConsole",
 	routes: []string{
 		"POST " + explanationPath, "GET /v1/events", "GET /v1/rates", "GET /v1/names", "GET /v1/matrix", "GET /v1/subject", "GET /v1/role", "GET /v1/documents", "GET /v1/documents/*path",
-		"GET /v1/rules", "GET /v1/topology", "GET /v1/revisions", "GET /v1/diff", "GET /v1/log",
+		"GET /v1/rules", "GET /v1/topology", "GET /v1/revisions", "GET /v1/diff", "POST /v1/diff", "GET /v1/log",
 	},
 	draw: func(d random.Source, s *site, route string) *request {
 		q := s.drawAccess(d)
+		if route == "POST /v1/diff" {
+			r := post(d, "/v1/diff", written(map[string]any{"documents": []any{map[string]any{"path": "new.yaml", "content": d.One([]string{"", "{", "kind: x", "a: &a [*a]"})}}, "whole": d.Once(2)}))
+			r.header = r.header[:1]
+			r.from(d, "t-auditor")
+			return r
+		}
 		if strings.HasPrefix(route, "POST") {
 			asked := strict([]byte(q.JSON()))
 			r := post(d, "/v1/explanations/access", q.JSON())
@@ -84,9 +90,9 @@ func judgeConsole(x *exchange) string {
 	switch {
 	case own == nil:
 		return "a caller without credentials is answered"
-	case x.sent.Method != "POST" && !contains(own.groups, "auditors"):
+	case !strings.HasPrefix(x.sent.URL.Path, "/v1/explanations/") && !contains(own.groups, "auditors"):
 		return "a caller that is not an auditor is answered"
-	case x.sent.Method != "POST":
+	case !strings.HasPrefix(x.sent.URL.Path, "/v1/explanations/"):
 		return ""
 	}
 	answer := x.decoded()

@@ -42,6 +42,10 @@ func (f *fake) Revisions(view.Caller) (*view.Revisions, error) {
 	return &view.Revisions{Revisions: []view.Revision{{Revision: f.Revision(), Active: true}, {Revision: "2222222222220000"}}}, nil
 }
 
+func (*fake) Propose(context.Context, view.Caller, *view.Proposal) (*view.Diff, error) {
+	return &view.Diff{Report: &change.Report{}}, nil
+}
+
 func (f *fake) Diff(context.Context, view.Caller, string, string) (*view.Diff, error) {
 	if !f.compared.Load() {
 		return nil, &view.Error{Reason: view.Pending, Message: "the comparison is being made", Wait: time.Second}

@@ -6,6 +6,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,9 @@ const (
 	// A table of all rows takes longer than a page, and few are made at a time.
 	tablePlaces = 2
 	tableTime   = time.Minute
+	// A proposal is translated and compared: as much work as a reload.
+	proposalPlaces = 2
+	proposalTime   = time.Minute
 )
 
 // maxURL is the longest path and query that is read.
@@ -42,12 +46,12 @@ type API struct {
 	service *exchange.Service
 	console view.Console
 
-	places, tables *memory.Budget
+	places, tables, proposals *memory.Budget
 }
 
 // New returns the endpoints.
 func New(s *exchange.Service, c view.Console) *API {
-	return &API{service: s, console: c, places: memory.NewBudget(Places), tables: memory.NewBudget(tablePlaces)}
+	return &API{service: s, console: c, places: memory.NewBudget(Places), tables: memory.NewBudget(tablePlaces), proposals: memory.NewBudget(proposalPlaces)}
 }
 
 // question is a request with the view that answers it.
@@ -189,6 +193,8 @@ func refusalOf(err error) *exchange.Refusal {
 		r.Status = http.StatusForbidden
 	case view.NotFound:
 		r.Status = http.StatusNotFound
+	case view.Mistaken:
+		r.Status, r.Diagnostics = http.StatusUnprocessableEntity, bytes.TrimSpace(encode(e.Diagnostics))
 	case view.NotReady, view.Busy:
 		r.Status = http.StatusServiceUnavailable
 	case view.Internal, view.Pending:

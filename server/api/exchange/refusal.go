@@ -22,6 +22,8 @@ type Refusal struct {
 	// is more specific than invalid_request.
 	Invalid bool
 	Code    string
+	// Diagnostics is a JSON list of the mistakes in documents of the body; nil for none.
+	Diagnostics []byte
 	// Reason is set if the request is refused to bound memory.
 	Reason metrics.Reason
 }
@@ -117,6 +119,9 @@ func Problem(r *Refusal) (status int, contentType []string, body []byte) {
 	}
 	if r.Field != "" {
 		b = jsontext.AppendString(append(b, `,"field":`...), Line(r.Field, MaxName))
+	}
+	if r.Diagnostics != nil {
+		b = append(append(b, `,"diagnostics":`...), r.Diagnostics...)
 	}
 	return r.Status, problemType, append(b, "}\n"...)
 }
