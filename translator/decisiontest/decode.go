@@ -17,7 +17,8 @@ const kindDecisionTest = "DecisionTest"
 var kinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionTest).WithTexts(fieldTexts)
 
 // decodeDecisionTest decodes a DecisionTest. Its requests are only seen to be objects:
-// what a request is, the decision point says when the test runs.
+// what a request is, the decision point says when the test runs. An expectation has keys
+// of decisions alone, because one with a typo does not fail.
 func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	t := &DecisionTest{Header: d.Header(family, syntax.VersionWrit, kindDecisionTest, kind.Key)}
 	t.Auxiliary, t.TestOnly = true, true
@@ -52,12 +53,12 @@ func decodeDecisionSpec(d *syntax.Decoder, c *syntax.Cursor, t *DecisionTest) {
 		c.Fail(c.Field("cases").Key, diag.Missing, "", "cases of spec is empty")
 	}
 	for _, n := range cases {
-		t.Cases = append(t.Cases, decodeDecisionCase(d, n))
+		t.Cases = append(t.Cases, decodeDecisionCase(d, n, t.Point))
 	}
 	c.Done()
 }
 
-func decodeDecisionCase(d *syntax.Decoder, n *syntax.Node) DecisionCase {
+func decodeDecisionCase(d *syntax.Decoder, n *syntax.Node, point string) DecisionCase {
 	out := DecisionCase{At: d.At(n)}
 	c := d.Cursor(n, "a case", false)
 	if c == nil {
@@ -67,6 +68,9 @@ func decodeDecisionCase(d *syntax.Decoder, n *syntax.Node) DecisionCase {
 		out.Name = name.Value
 	}
 	out.Request, out.Expect = decodeObject(d, c, "request"), decodeObject(d, c, "expect")
+	if n, known := c.Value("expect"), decisions[point]; n != nil && known != nil {
+		checkExpected(c, "a decision at the point "+point, n, known)
+	}
 	c.Done()
 	return out
 }

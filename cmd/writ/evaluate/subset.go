@@ -12,11 +12,16 @@ import (
 // with numbers as json.Number. Objects are compared by the keys of want; an empty
 // object, and the key "sources", must be equal. Lists are compared as sets of the same
 // length: each element of want must be a subset of a different element of got. A
-// missing key equals null and any empty value. The key fooContains searches for texts
+// missing key equals null and any empty value. The object {contains: [...]} in place of a
+// list is compared with a list of any length. The key fooContains searches for texts
 // in foo, ignoring case.
 func subset(want, got any, at string) string {
 	switch want := want.(type) {
 	case map[string]any:
+		part, isPart := want["contains"].([]any)
+		if list, isList := got.([]any); isPart && isList && len(want) == 1 {
+			return subsetPart(part, list, at)
+		}
 		return subsetObject(want, got, at)
 	case []any:
 		return subsetList(want, got, at)
@@ -63,10 +68,15 @@ func subsetList(want []any, got any, at string) string {
 	if !ok || len(list) != len(want) {
 		return fmt.Sprintf("%s: got %s, want %s", place(at), show(got), show(want))
 	}
+	return subsetPart(want, list, at)
+}
+
+// subsetPart is subsetList for a list that may be longer.
+func subsetPart(want, list []any, at string) string {
 	partner := make([]int, len(list)) // index in want, from 1; 0 is unassigned
 	for i, item := range want {
 		if !assign(want, list, i, partner, make([]bool, len(list))) {
-			return fmt.Sprintf("%s: %s is not in %s", place(at), show(item), show(got))
+			return fmt.Sprintf("%s: %s is not in %s", place(at), show(item), show(list))
 		}
 	}
 	return ""

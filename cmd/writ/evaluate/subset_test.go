@@ -31,6 +31,10 @@ func TestSubset(t *testing.T) {
 		{"contains, in a list", `{"warningsContains":"undecidable"}`, `{"warnings":["x undecidable: y"]}`, true},
 		{"contains in nothing", `{"reasonContains":"x"}`, `{}`, false},
 		{"a key that ends so", `{"labelsContains":"x"}`, `{"labelsContains":"x"}`, true},
+		{"a part of a list", `{"a":{"contains":[{"x":1}]}}`, `{"a":[{"x":2},{"x":1,"y":2}]}`, true},
+		{"a part that is not there", `{"a":{"contains":[{"x":3}]}}`, `{"a":[{"x":2},{"x":1}]}`, false},
+		{"a part twice", `{"a":{"contains":[1,1]}}`, `{"a":[1,2]}`, false},
+		{"a part of nothing", `{"a":{"contains":[1]}}`, `{}`, false},
 		{"a list where an object is wanted", `{"a":{"b":1}}`, `{"a":[1]}`, false},
 	} {
 		t.Run(row.note, func(t *testing.T) {
