@@ -164,6 +164,7 @@ func TestReadRefusesData(t *testing.T) {
 		{"invalid time", `{"access":{"master":"m"},"visibility_tables":{"policies":[{"notAfter":"tomorrow"}]}}`, "parsing time"},
 		{"a wrong type", `{"access":{"master":"m","roles":[]}}`, "cannot unmarshal"},
 		{"an object for a text", `{"access":{"master":{"a":1}}}`, "cannot unmarshal"},
+		{"a pattern that takes long", `{"access":{"master":"m"},"deny_tables":{"policies":[{"clusters":["` + strings.Repeat("a", 1025) + `"]}]}}`, "must have at most 1024"},
 		{"too deep", `{"access":{"master":"m","roles":{"a":{"origin":[{"restrictions":{"params":{"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}}]}}}}`, "nested too deep"},
 	}
 	for _, row := range rows {

@@ -81,6 +81,7 @@ func TestBombs(t *testing.T) {
 		{"printable rubbish as Rego", "x.rego", string(printable[:1<<19]), diag.Rego},
 		{"a large Rego file", "x.rego", "package writ.extensions.a\n\n" + again("# x\n", big), diag.Rego},
 		{"zeros", "x.yaml", again("\x00", big), diag.YAML},
+		{"a long pattern", "x.yaml", "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\nspec: {appliesTo: {clusters: [\"" + again("a*", 127) + "\"]}, rules: [{verbs: [get], apiGroups: [x], resources: [y]}]}\n", diag.BadPattern},
 		{"a large document", "x.yaml", again("- x\n", 17<<20), diag.YAML},
 		{"a document of very many values", "x.yaml", "[" + again("x,", 14<<20) + "]", diag.YAML},
 	}

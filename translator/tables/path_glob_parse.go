@@ -1,15 +1,23 @@
 package tables
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
+
+// maxPattern is how many bytes a pattern may have, also one of a built bundle: the time of
+// matching grows with it. The canonical text of a pattern of documents is shorter.
+const maxPattern = 1024
 
 // ParsePathGlob parses a pattern. If problem is not empty, the pattern is invalid and g
 // is the zero value; hint, which may be empty, states what to write instead.
 func ParsePathGlob(pattern string) (g PathGlob, problem, hint string) {
 	if pattern == "*" {
 		return PathGlob{everything: true}, "", ""
+	}
+	if len(pattern) > maxPattern {
+		return PathGlob{}, fmt.Sprintf("has %d bytes: must have at most %d", len(pattern), maxPattern), ""
 	}
 	var literal strings.Builder
 	flush := func() {

@@ -58,10 +58,24 @@ func FuzzPathGlob(f *testing.F) {
 
 // Only the text that MarshalText writes is read.
 func TestPathGlobText(t *testing.T) {
-	for _, text := range []string{"[a", "***", `\a`, "[a]", "{"} {
+	for _, text := range []string{"[a", "***", `\a`, "[a]", "{", strings.Repeat("a", maxPattern+1)} {
 		var g PathGlob
 		if err := g.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q: got no error", text)
+		}
+	}
+}
+
+// The canonical text of each pattern that documents may have is read from a bundle.
+func TestLongPathGlobText(t *testing.T) {
+	for _, pattern := range []string{strings.Repeat("\\*", 126), strings.Repeat("\\", 252), strings.Repeat("[a]", 84), strings.Repeat("[a-b]", 50), "[" + strings.Repeat("a", 251) + "]"} {
+		g, problem, _ := ParsePathGlob(pattern)
+		text, err := g.MarshalText()
+		if err := g.UnmarshalText(text); err != nil || problem != "" {
+			t.Errorf("%.20s: got %q, %v", pattern, problem, err)
+		}
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }
