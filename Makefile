@@ -155,7 +155,7 @@ comment: build ## the comment of a pull request as a picture in docs, rendered b
 	@sed -i 's/userNames: \[Vera\]/userNames: [Walter]/' bin/comment/b/hammer/project.yaml
 	cd bin/comment && ../writ diff a b --point access --fail-on none -o markdown > comment.md
 	cd .ci/tools && $(GO) run ./comment < ../../bin/comment/comment.md > ../../bin/comment/comment.html
-	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,880 --screenshot=docs/comment.png bin/comment/comment.html
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,940 --screenshot=docs/comment.png bin/comment/comment.html
 
 gen: ## regenerate what is generated
 	$(GO) generate ./...

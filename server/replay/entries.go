@@ -64,7 +64,7 @@ func (c *counter) useFields(fields []statement.Field, q *decision.Request) {
 		}
 		if slices.Contains(used, "*") {
 			use.wide++
-			use.values.add(f.Value(r))
+			use.values.add(f.Value(r), maxListed)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (u *Unused) mergeFields(a, b *Unused, idleA, idleB map[string]UnusedRule) {
 			w.Count += before.Count
 			used := leastValues(slices.Clone(before.Used))
 			for _, value := range w.Used {
-				used.add(value)
+				used.add(value, maxListed)
 			}
 			w.Used = used
 		}

@@ -138,7 +138,7 @@ func TestSubjects(t *testing.T) {
 {"request":{"user":"u","groups":["dev"],"verb":"get","resource":"pods"},"decision":{"allowed":true}}
 `
 	r := mustRun(t, Options{Decide: byName("allow")}, log+"{broken\n")
-	if len(r.Changed) != 1 || !reflect.DeepEqual(r.Changed[0].Subjects, Subjects{3, []string{"group:dev", "group:ops", "user:u"}}) {
+	if len(r.Changed) != 1 || !reflect.DeepEqual(r.Changed[0].Subjects, Subjects{3, []string{"group:dev", "group:ops", "user:u"}, false}) {
 		t.Errorf("got %+v", r.Changed)
 	}
 	if text := r.Text(); !strings.Contains(text, "\nMalformed: log:3.\n") {
@@ -219,18 +219,29 @@ func TestEmptyShards(t *testing.T) {
 	}
 }
 
-// Of many subjects the first ones are listed, in any order of the log.
+// Every subject is listed, in any order of the log; of very many the first ones are, and the
+// report states that there are more.
 func TestListedSubjects(t *testing.T) {
-	var log strings.Builder
-	for i := range maxCounted + 100 {
-		fmt.Fprintf(&log, `{"request":{"user":"u%05d","verb":"get","resource":"pods","groups":[]},"decision":{"allowed":true}}`+"\n", maxCounted+100-i)
-	}
-	subjects := mustRun(t, Options{Decide: byName("allow")}, log.String()).Changed[0].Subjects
-	if subjects.Total != maxCounted || len(subjects.Principals) != maxListed || subjects.Principals[0] != "user:u00001" || subjects.Principals[19] != "user:u00020" {
-		t.Errorf("got %+v", subjects)
-	}
-	if text := subjects.text(); !strings.HasSuffix(text, "user:u00005 and 9995 more") {
-		t.Errorf("got %s", text)
+	for _, row := range []struct {
+		n, want int
+		more    bool
+		text    string
+	}{
+		{1000, 1000, false, "user:u00005 and 995 more, -o json lists them"},
+		{maxSubjects, maxSubjects, false, "user:u00005 and 9995 more, -o json lists them"},
+		{maxSubjects + 100, maxSubjects, true, "user:u00005 and at least 9996 more, -o json lists 10000"},
+	} {
+		var log strings.Builder
+		for i := range row.n {
+			fmt.Fprintf(&log, `{"request":{"user":"u%05d","verb":"get","resource":"pods","groups":[]},"decision":{"allowed":true}}`+"\n", row.n-i)
+		}
+		subjects := mustRun(t, Options{Decide: byName("allow")}, log.String()).Changed[0].Subjects
+		if subjects.Total != row.want || len(subjects.Principals) != row.want || subjects.More != row.more || subjects.Principals[0] != "user:u00001" {
+			t.Errorf("%d: got %d of %d, more: %v", row.n, len(subjects.Principals), subjects.Total, subjects.More)
+		}
+		if text := subjects.text(); !strings.HasSuffix(text, row.text) {
+			t.Errorf("got %s", text)
+		}
 	}
 }
 

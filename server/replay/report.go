@@ -80,11 +80,12 @@ type Change struct {
 	Example Example `json:"example"`
 }
 
-// Subjects are the users that were seen, and the groups of requests without a user. Total
-// is a lower bound of their number above the list's limit.
+// Subjects are the users that were seen, and the groups of requests without a user: all of
+// them, or the first 10,000 if there are more. Total is a lower bound then.
 type Subjects struct {
 	Total      int      `json:"total"`
 	Principals []string `json:"principals"`
+	More       bool     `json:"more,omitempty"`
 }
 
 // Reason is why a revision decides the example as it does.
@@ -111,7 +112,7 @@ type Example struct {
 
 const (
 	maxMalformed = 20
-	maxCounted   = 10000
+	maxSubjects  = 10000
 )
 
 // tally counts the events of one worker.
@@ -128,32 +129,35 @@ type tally struct {
 // group is a Change under construction.
 type group struct {
 	Change
-	subjects map[uint64]bool // hashes, at most maxCounted
-	least    leastValues
+	subjects leastValues // at most maxSubjects
+	more     bool        // there are more subjects
 }
 
 // leastValues are the first values of a set in order, so that those that are listed do not
 // depend on the order of a log.
 type leastValues []string
 
-// maxListed is how many values are listed.
+// maxListed is how many values of an entry are listed.
 const maxListed = 20
 
-func (l *leastValues) add(value string) {
+// add adds a value to a list of at most so many. It returns false if one is left out.
+func (l *leastValues) add(value string, most int) bool {
 	at, known := slices.BinarySearch(*l, value)
-	if !known && at < maxListed {
+	switch {
+	case known:
+		return true
+	case at < most:
 		*l = slices.Insert(*l, at, value)
-		*l = (*l)[:min(len(*l), maxListed)]
 	}
+	isWhole := at < most && len(*l) <= most
+	*l = (*l)[:min(len(*l), most)]
+	return isWhole
 }
 
 // newGroup returns the group of a change with some subjects.
 func newGroup(c *Change, subjects []string) *group {
-	g := &group{Change: *c, subjects: make(map[uint64]bool)}
-	for _, subject := range subjects {
-		g.subjects[hash(subject)] = true
-		g.least.add(subject)
-	}
+	g := &group{Change: *c, more: c.Subjects.More}
+	g.addSubjects(subjects)
 	return g
 }
 
@@ -284,13 +288,15 @@ func (g *group) join(o *group) {
 	if string(o.Example.Request) < string(g.Example.Request) { // the order of records must not matter
 		g.Example, g.A, g.B, g.Path = o.Example, o.A, o.B, o.Path
 	}
-	for subject := range o.subjects {
-		if len(g.subjects) < maxCounted {
-			g.subjects[subject] = true
+	g.addSubjects(o.subjects)
+	g.more = g.more || o.more
+}
+
+func (g *group) addSubjects(list []string) {
+	for _, subject := range list {
+		if !g.subjects.add(subject, maxSubjects) {
+			g.more = true
 		}
-	}
-	for _, subject := range o.least {
-		g.least.add(subject)
 	}
 }
 
@@ -319,7 +325,7 @@ func (t *tally) report() *Report {
 		Unchanged: t.unchanged, Fidelity: Fidelity{t.agree, t.differ}, Window: t.window, Changed: []Change{}}
 	for _, g := range t.groups {
 		c := g.Change
-		c.Subjects = Subjects{len(g.subjects), append([]string{}, g.least...)}
+		c.Subjects = Subjects{len(g.subjects), append([]string{}, g.subjects...), g.more}
 		r.Changed = append(r.Changed, c)
 	}
 	r.sort()
@@ -343,7 +349,7 @@ func (r *Report) Fails(on string) bool {
 func Merge(reports []*Report) (*Report, error) {
 	t := newTally()
 	var unused *Unused
-	for i, r := range reports {
+	for _, r := range reports {
 		part := newTally()
 		part.events, part.replayed, part.unchanged = r.Events, r.Replayed, r.Unchanged
 		part.agree, part.differ = r.Fidelity.Agree, r.Fidelity.Differ
@@ -353,9 +359,6 @@ func Merge(reports []*Report) (*Report, error) {
 		part.window = r.Window
 		for _, c := range r.Changed {
 			g := newGroup(&c, c.Subjects.Principals)
-			for n := len(g.subjects); n < c.Subjects.Total; n++ { // subjects beyond the list, of this shard alone
-				g.subjects[hash(fmt.Sprintf("%d of %d", n, i))] = true
-			}
 			g.Subjects = Subjects{}
 			part.addGroup(g)
 		}

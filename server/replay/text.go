@@ -88,7 +88,11 @@ func (s *Subjects) text() string {
 	shown := s.Principals[:min(len(s.Principals), statement.Longest)]
 	text := strings.Join(shown, ", ")
 	if more := s.Total - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		if s.More {
+			text += fmt.Sprintf(" and at least %d more, -o json lists %d", more+1, s.Total)
+		} else {
+			text += fmt.Sprintf(" and %d more, -o json lists them", more)
+		}
 	}
 	return text
 }
