@@ -68,7 +68,7 @@ func checkExpected(c *syntax.Cursor, what string, n *syntax.Node, known members)
 			if near := diag.Suggest(base, slices.Sorted(maps.Keys(known))); near != "" {
 				hint = "did you mean " + syntax.Quote(near+key[len(base):]) + "?"
 			}
-			c.Fail(f.Key, diag.UnknownField, hint, "%s has no key %s", what, syntax.Quote(key))
+			c.Fail(f.Key, diag.BadValue, hint, "%s has no key %s", what, syntax.Quote(key))
 		case len(f.Value.Fields) == 1 && f.Value.Fields[0].Key.Value == partOf:
 			part := f.Value.Fields[0].Value
 			if part.Type != syntax.List {
