@@ -34,7 +34,7 @@ accepted: [{code: risk-exec, path: shop/, until: 2026-01-31, reason: debugging}]
 	if !reflect.DeepEqual(f.Ignore, []string{"charts/", "*.tmpl.yaml"}) {
 		t.Errorf("got %q", f.Ignore)
 	}
-	if len(f.Accepted) != 1 || f.Accepted[0].Code != "risk-exec" || f.Accepted[0].Until.Day() != 31 || f.Accepted[0].At.String() != ".writ.yaml:9:12" {
+	if len(f.Accepted) != 1 || f.Accepted[0].Code != "risk-exec" || f.Accepted[0].Until.Day() != 31 || f.Accepted[0].At.String() != ".writ.yaml:10:12" {
 		t.Errorf("got %+v", f.Accepted)
 	}
 	if !f.Settings.Is(settings.StrictKinds) || f.Settings.Is(settings.StrictRoutes) {
