@@ -57,13 +57,13 @@ const maxMessage = 300
 // errorOf returns the error of an answer with a status that is not 200.
 func errorOf(response *http.Response, body []byte) error {
 	var problem struct {
-		Detail, Field string
-		Error         *struct{ Code, Message string }
-		Diagnostics   []Diagnostic
+		Detail, Message, Field string // a problem has a detail, a Status of Kubernetes a message
+		Error                  *struct{ Code, Message string }
+		Diagnostics            []Diagnostic
 	}
 	e := &Error{Status: response.StatusCode}
 	if json.Unmarshal(body, &problem) == nil {
-		e.Message, e.Diagnostics = problem.Detail, problem.Diagnostics
+		e.Message, e.Diagnostics = cmp.Or(problem.Detail, problem.Message), problem.Diagnostics
 	} else {
 		e.Message = string(body[:min(len(body), maxMessage)])
 	}

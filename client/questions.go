@@ -1,0 +1,106 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// WhoCanQuestion asks who may do something. Its callers must be auditors.
+type WhoCanQuestion struct {
+	// Request has the members of an access request that are known, such as verb, resource and
+	// namespace, without user and groups.
+	Request map[string]any `json:"request"`
+	// Open are the members that may have any value. Nil leaves the name and all facts open
+	// that Request does not have.
+	Open []string `json:"open,omitempty"`
+}
+
+// WhoCan is the answer to a WhoCanQuestion.
+type WhoCan struct {
+	// Users, Groups and ServiceAccounts may do it, each alone, in some request of the question.
+	Users           []string `json:"users"`
+	Groups          []string `json:"groups"`
+	ServiceAccounts []string `json:"serviceAccounts"`
+	// Subjects are the same, with the reason.
+	Subjects []WhoCanSubject `json:"subjects"`
+	Warnings []string        `json:"warnings"`
+	Revision string          `json:"revision"`
+}
+
+// WhoCanSubject is a subject who may do it.
+type WhoCanSubject struct {
+	// Subject is user:NAME, group:NAME or serviceAccount:NAMESPACE:NAME.
+	Subject string `json:"subject"`
+	// Verdict is always if all requests of the question are allowed, and otherwise sometimes.
+	Verdict string `json:"verdict"`
+	// Text is the reason, and on what it depends.
+	Text string `json:"text"`
+	// Example is a request that is allowed, Counterexample one that is not; nil without one.
+	Example        map[string]any `json:"example"`
+	Counterexample map[string]any `json:"counterexample"`
+}
+
+// WhoCan lists who may do something.
+func (c *Client) WhoCan(ctx context.Context, q *WhoCanQuestion) (w WhoCan, err error) {
+	return w, c.ask(ctx, "/v1/who-can", q, &w)
+}
+
+// WhatCanQuestion asks what a subject may do. User or Groups are required. About others than
+// the caller, only auditors may ask.
+type WhatCanQuestion struct {
+	User   string   `json:"user,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Namespace limits the question to requests in it; empty to those without one, unless
+	// Open has namespace.
+	Namespace string   `json:"namespace,omitempty"`
+	Open      []string `json:"open,omitempty"`
+}
+
+// WhatCan is the answer to a WhatCanQuestion.
+type WhatCan struct {
+	// Resources are the allow rules that allow the subject something.
+	Resources []WhatCanRule `json:"resources"`
+	Warnings  []string      `json:"warnings"`
+	Revision  string        `json:"revision"`
+}
+
+// WhatCanRule is an allow rule. ResourceKinds are those of an Origin rule.
+type WhatCanRule struct {
+	Verbs           []string   `json:"verbs"`
+	APIGroups       []string   `json:"apiGroups"`
+	Resources       []string   `json:"resources"`
+	ResourceNames   []string   `json:"resourceNames"`
+	NonResourceURLs []string   `json:"nonResourceURLs"`
+	ResourceKinds   []string   `json:"resourceKinds"`
+	Namespaces      Namespaces `json:"namespaces"`
+	// Verdict is always if the rule allows all that it names, and otherwise sometimes.
+	Verdict string `json:"verdict"`
+}
+
+// Namespaces are names of namespaces, or "*" alone for all of them.
+type Namespaces []string
+
+// UnmarshalJSON reads a list, or "*".
+func (n *Namespaces) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte(`"`)) {
+		*n = make(Namespaces, 1)
+		return json.Unmarshal(text, &(*n)[0])
+	}
+	return json.Unmarshal(text, (*[]string)(n))
+}
+
+// WhatCan lists what a subject may do.
+func (c *Client) WhatCan(ctx context.Context, q *WhatCanQuestion) (w WhatCan, err error) {
+	return w, c.ask(ctx, "/v1/what-can", q, &w)
+}
+
+func (c *Client) ask(ctx context.Context, path string, question, answer any) error {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	_, err = c.call(ctx, http.MethodPost, path, body, answer)
+	return err
+}
