@@ -15,6 +15,7 @@ import (
 
 // changesContent is what changed, and what two revisions decide differently.
 type changesContent struct {
+	Tabs       []tab
 	Timeline   *timeline
 	Revisions  []revisionRow
 	Comparable bool
@@ -84,7 +85,11 @@ type differenceRow struct {
 }
 
 // cause is a document that is responsible.
-type cause struct{ Name, What, Source string }
+type cause struct {
+	Name, What, Source string
+	// Plain is true if the place is not one of the served documents.
+	Plain bool
+}
 
 const changesPath = "/page/changes"
 
@@ -102,7 +107,7 @@ func changes(ctx context.Context, q *question) (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
-	c := changesContent{From: q.value("from"), To: q.value("to"), Comparable: len(revisions.Revisions) > 1, Timeline: timelineOf(revisions)}
+	c := changesContent{Tabs: changesTabs(changesPath), From: q.value("from"), To: q.value("to"), Comparable: len(revisions.Revisions) > 1, Timeline: timelineOf(revisions)}
 	shown := frame{Title: "Changes", Lead: "Which decisions a change of the documents changes."}
 	isAsked := c.From != "" && c.To != ""
 	if !isAsked {
@@ -195,7 +200,7 @@ func differenceOf(d *view.Diff) *difference {
 			row.Subjects = append(row.Subjects, tab{Name: principalWords(p), Href: subjectHref(p)})
 		}
 		for _, found := range g.Causes {
-			row.Causes = append(row.Causes, cause{named(found.Kind, found.Namespace, found.Name), found.What, found.Source})
+			row.Causes = append(row.Causes, cause{named(found.Kind, found.Namespace, found.Name), found.What, found.Source, false})
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -53,6 +53,10 @@ const (
 	viewTime  = time.Second
 	maxURL    = 16 << 10
 	maxSignIn = 64 << 10
+	// Documents that are compared take as much work as a reload.
+	proposalPlaces = 2
+	proposalTime   = 15 * time.Second
+	maxProposal    = 4 << 20
 )
 
 // page is the handler.
@@ -63,6 +67,7 @@ type page struct {
 	templates templates
 	routes    *http.ServeMux
 	places    chan struct{}
+	proposals chan struct{} // places of comparisons of documents that are sent
 	wrong     chan struct{} // wrong tokens that wait for their answer
 }
 
@@ -75,7 +80,7 @@ func New(o Options) http.Handler {
 	if o.After == nil {
 		o.After = time.After
 	}
-	p := &page{Options: o, places: make(chan struct{}, places), wrong: make(chan struct{}, maxWaiting)}
+	p := &page{Options: o, places: make(chan struct{}, places), proposals: make(chan struct{}, proposalPlaces), wrong: make(chan struct{}, maxWaiting)}
 	p.sessions.now, p.sessions.lasts = o.Now, lastsOf(o.Secure)
 	p.assets = loadAssets()
 	p.templates = parseTemplates(p.assets)

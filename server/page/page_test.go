@@ -65,6 +65,7 @@ var shown = []struct{ name, target string }{
 	{"changes-diff", "/page/changes?from=e2bb4c7c9f77&to=6ab23137e6c3"},
 	{"changes-same", "/page/changes?from=6ab23137e6c3&to=6ab23137e6c3"},
 	{"changes-pending", "/page/changes?from=d51dc1a1ce0f&to=6ab23137e6c3"},
+	{"proposal-empty", "/page/changes/proposal"},
 	{"log", "/page/log"},
 	{"log-empty", "/page/log?user=stranger&follow=1"},
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"errors"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,7 +23,9 @@ type question struct {
 	// base is the scheme and host of the endpoints for decisions.
 	base      string
 	evalFlags []string
-	now       time.Time
+	// posted is the form of a POST; nil for a GET.
+	posted *multipart.Form
+	now    time.Time
 }
 
 // value is a value of the query, without blanks around it.
@@ -34,6 +37,11 @@ type content func(ctx context.Context, q *question) (frame, error)
 // view answers requests for a view. Callers that are not auditors see it only if it is
 // for everybody; what they see then is decided by the Viewer.
 func (p *page) view(file string, everybody bool, show content) http.HandlerFunc {
+	return p.viewWithin(file, everybody, p.places, viewTime, show)
+}
+
+// viewWithin is view with other places and another time.
+func (p *page) viewWithin(file string, everybody bool, places chan struct{}, within time.Duration, show content) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller, err := p.Caller(r)
 		switch {
@@ -51,11 +59,11 @@ func (p *page) view(file string, everybody bool, show content) http.HandlerFunc 
 			http.Redirect(w, r, short, http.StatusFound)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), viewTime)
+		ctx, cancel := context.WithTimeout(r.Context(), within)
 		defer cancel()
 		select {
-		case p.places <- struct{}{}:
-			defer func() { <-p.places }()
+		case places <- struct{}{}:
+			defer func() { <-places }()
 		case <-ctx.Done():
 			w.Header().Set("Retry-After", "1")
 			p.fail(w, r, caller, slow)
@@ -63,6 +71,14 @@ func (p *page) view(file string, everybody bool, show content) http.HandlerFunc 
 		}
 		q := &question{
 			Viewer: p.Console.Now(), caller: caller, query: r.URL.Query(), path: r.PathValue("path"), base: p.Endpoints(r.Host), evalFlags: p.EvalFlags, now: p.Now(),
+		}
+		if r.Method == http.MethodPost {
+			r.Body = http.MaxBytesReader(w, r.Body, maxProposal)
+			if err := r.ParseMultipartForm(maxProposal); err != nil {
+				p.fail(w, r, caller, failure{status: http.StatusBadRequest, title: "The form cannot be read", text: "Documents of a form may have 4 MiB together. POST /v1/diff takes more.", next: tab{Name: "Back", Href: r.URL.Path}})
+				return
+			}
+			q.posted = r.MultipartForm
 		}
 		shown, err := show(ctx, q)
 		if err != nil {

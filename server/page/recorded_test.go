@@ -24,6 +24,8 @@ type recorded struct {
 	answers map[string]json.RawMessage
 	events  []view.Event
 	asked   []string // the questions, in their order
+	// proposed is the last proposal.
+	proposed *view.Proposal
 }
 
 var _ view.Viewer = (*recorded)(nil)
@@ -154,7 +156,15 @@ func (r *recorded) Revisions(view.Caller) (*view.Revisions, error) {
 	return recordedAnswer[view.Revisions](r, "revisions")
 }
 
-func (r *recorded) Propose(context.Context, view.Caller, *view.Proposal) (*view.Diff, error) {
+func (r *recorded) Propose(_ context.Context, _ view.Caller, p *view.Proposal) (*view.Diff, error) {
+	r.proposed = p
+	if len(p.Documents) > 0 && strings.Contains(p.Documents[0].Content, "edti") {
+		found := view.Diagnostic{File: "a.yaml", Line: 1, Column: 7, Length: 4, Severity: "error", Code: "dangling-role", Message: `role "<edti>" is not declared`, Text: "role: edti"}
+		return nil, &view.Error{Reason: view.Mistaken, Message: "the documents have 1 error", Diagnostics: []view.Diagnostic{found}}
+	}
+	if len(p.Removed) > 0 && p.Removed[0] == "none.yaml" {
+		return nil, &view.Error{Reason: view.Invalid, Message: "removed[0]: file \"none.yaml\" is not served"}
+	}
 	return recordedAnswer[view.Diff](r, "diff")
 }
 

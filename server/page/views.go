@@ -36,11 +36,13 @@ func (p *page) mux() *http.ServeMux {
 		{"/page/documents", "documents.html", false, documents},
 		{"/page/documents/{path...}", "document.html", false, document},
 		{changesPath, "changes.html", false, changes},
+		{proposalPath, "proposal.html", false, proposal},
 		{inheritancePath, "inheritance.html", false, inheritance},
 		{"/page/log", "log.html", false, decisionLog},
 	} {
 		mux.Handle("GET "+v.path, p.view(v.file, v.everybody, v.show))
 	}
+	mux.Handle("POST "+proposalPath, p.viewWithin("proposal.html", false, p.proposals, proposalTime, propose))
 	mux.HandleFunc("GET "+assetPath+"{name}", p.asset)
 	mux.HandleFunc("GET /page/sign-in", p.signInPage)
 	mux.HandleFunc("POST /page/sign-in", p.signIn)

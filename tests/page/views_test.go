@@ -18,7 +18,7 @@ var views = []string{
 	"/page/ask?user=ada&verb=get&labels=%5B",
 	"/page/who-can?resource=deploymentconfigs&namespace=hammer", "/page/who-can?of=what",
 	"/page/who-can/subject?subject=Edgar", "/page/who-can/role?role=hammer%2FfatFingeredEditor",
-	"/page/documents", "/page/documents/hammer/protected.yaml?line=9", "/page/documents/none.yaml", "/page/inheritance?kind=RateLimitPolicy", "/page/changes", "/page/log", "/page/sign-in",
+	"/page/documents", "/page/documents/hammer/protected.yaml?line=9", "/page/documents/none.yaml", "/page/inheritance?kind=RateLimitPolicy", "/page/changes", "/page/changes/proposal", "/page/log", "/page/sign-in",
 }
 
 const podView = "/page/ask?cluster=prod-eu-1&groups=shop-developers&name=web-0&namespace=shop" +

@@ -1,13 +1,18 @@
 package views
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"mime/multipart"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 
 	"github.com/writ-policy/writ/server/view"
 )
@@ -42,6 +47,7 @@ func TestViewsShowTheJSON(t *testing.T) {
 	t.Run("Documents", func(t *testing.T) { s.with(t).documents() })
 	t.Run("Inheritance", func(t *testing.T) { s.with(t).inheritance() })
 	t.Run("Changes", func(t *testing.T) { s.with(t).changes() })
+	t.Run("Before a merge", func(t *testing.T) { s.with(t).proposal() })
 	t.Run("Log", func(t *testing.T) { s.with(t).log() })
 }
 
@@ -392,6 +398,44 @@ func (s *site) changes() {
 			s.Errorf("%s: got %d lines, want %q", text.File, len(lines), text.Lines)
 		}
 	}
+}
+
+// proposal compares the view of documents that are not served with the endpoint.
+func (s *site) proposal() {
+	const document = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: everybody}\n" +
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}\nsubjects: [{kind: Group, name: proposed, apiGroup: rbac.authorization.k8s.io}]\n"
+	asked, err := json.Marshal(view.Proposal{Documents: []view.ProposedFile{{Path: "proposed.yaml", Content: document}}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	diff := ask[view.Diff](s, "/v1/diff", string(asked))
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for name, value := range map[string]string{"path": "proposed.yaml", "text": document} {
+		if err := form.WriteField(name, value); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if err := form.Close(); err != nil {
+		s.Fatal(err)
+	}
+	posted, err := http.Post(s.base+"/page/changes/proposal", form.FormDataContentType(), &body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	_, text := s.read(posted)
+	parsed, err := html.Parse(bytes.NewReader(text))
+	if err != nil {
+		s.Fatal(err)
+	}
+	var got, want []string
+	for _, row := range (node{parsed}).named("Decisions that differ").rows() {
+		got = append(got, row[0][:min(len(row[0]), 60)])
+	}
+	for _, g := range diff.Groups {
+		want = append(want, g.Summary[:60])
+	}
+	equal(s, "the proposal", got, want)
 }
 
 func (s *site) log() {
