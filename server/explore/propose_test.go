@@ -3,10 +3,12 @@ package explore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 const proposalDocuments = `== roles.yaml
@@ -130,5 +132,21 @@ func TestProposalsBesideABundle(t *testing.T) {
 	p.Whole = true
 	if diff, err := s.explorer.Now().Propose(t.Context(), view.Caller{SeesAll: true}, &p); err != nil || len(diff.Groups) != 1 {
 		t.Errorf("got %v and %v", diff, err)
+	}
+}
+
+// A revision names the commits of its sources.
+func TestCommitsOfRevisions(t *testing.T) {
+	s := newSite(t, proposalDocuments)
+	origin := source.Origin{Name: "policies", Commit: source.NewCommit("0123456789", "Ada", now, "Grants\n\nfor the shop")}
+	s.explorer.Activate(s.bundle)
+	s.explorer.Attempted(Attempt{Files: []source.File{}, Origins: []source.Origin{origin, {Name: "folder"}}, Activated: true, Revision: s.active.Revision()})
+	list, err := s.explorer.Now().Revisions(view.Caller{SeesAll: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []view.Commit{{Source: "policies", Commit: "0123456789", Author: "Ada", Date: now, Message: "Grants"}}
+	if got := list.Revisions[0].Commits; !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

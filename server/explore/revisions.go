@@ -51,7 +51,7 @@ func (x *Explorer) remember(now time.Time) {
 		return // another one is active already
 	}
 	x.past = append(x.past, &past{
-		Revision: view.Revision{Revision: r.id, Sequence: r.metadata.Sequence, Commit: r.metadata.Commit, Since: now, Documents: documents(r.metadata)},
+		Revision: view.Revision{Revision: r.id, Sequence: r.metadata.Sequence, Commit: r.metadata.Commit, Since: now, Documents: documents(r.metadata), Commits: commitsOf(r.read)},
 		policies: policies.At(now), texts: r.texts,
 	})
 	total := 0
@@ -61,6 +61,19 @@ func (x *Explorer) remember(now time.Time) {
 			return
 		}
 	}
+}
+
+// commitsOf returns the commits that a snapshot was read from.
+func commitsOf(read *source.Snapshot) []view.Commit {
+	var out []view.Commit
+	if read != nil {
+		for _, o := range read.Origins {
+			if c := o.Commit; c.Hash != "" {
+				out = append(out, view.Commit{Source: o.Name, Commit: c.Hash, Author: c.Author, Date: c.Date, Message: c.Subject})
+			}
+		}
+	}
+	return out
 }
 
 // Revisions implements view.Viewer.

@@ -51,11 +51,25 @@ type Revision struct {
 	Commit    string    `json:"commit"`
 	Since     time.Time `json:"since"`
 	Documents int       `json:"documents"`
+	// Commits are those of the sources that are repositories, as far as they are known: for
+	// revisions of this process.
+	Commits []Commit `json:"commits,omitempty"`
 	// Summary counts classes of requests by how their decision differs from the revision
 	// before; absent while it is not known.
 	Summary map[string]int `json:"summary,omitempty"`
 	// Active reports whether it is the active one.
 	Active bool `json:"active"`
+}
+
+// Commit is a commit of a source of documents.
+type Commit struct {
+	// Source is the name of the source among several; empty for the only one.
+	Source string    `json:"source,omitempty"`
+	Commit string    `json:"commit"`
+	Author string    `json:"author"`
+	Date   time.Time `json:"date"`
+	// Message is the first line of the message.
+	Message string `json:"message"`
 }
 
 // Refused is an attempt to reload that was refused.

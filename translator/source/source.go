@@ -24,6 +24,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/settings"
@@ -79,6 +81,31 @@ type Origin struct {
 	Accepted []settings.Acceptance
 	// Ignored is the number of files and folders that patterns leave out.
 	Ignored int
+	// Commit is the commit that was read; its Hash is empty for a source without commits.
+	Commit Commit
+}
+
+// Commit is a commit of a repository, as people read it. Its texts are those of its author.
+type Commit struct {
+	Hash string
+	// Author is a name, without an address.
+	Author string
+	Date   time.Time
+	// Subject is the first line of the message.
+	Subject string
+}
+
+// longestCommitText is how many characters of a name or a subject are kept.
+const longestCommitText = 200
+
+// NewCommit returns a commit whose texts are short and printable.
+func NewCommit(hash, author string, date time.Time, message string) Commit {
+	subject, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	clip := func(text string) string {
+		runes := []rune(printable(strings.TrimSpace(text)))
+		return string(runes[:min(len(runes), longestCommitText)])
+	}
+	return Commit{hash, clip(author), date.UTC(), clip(subject)}
 }
 
 // Snapshot is one consistent reading of a source. The zero value is an empty directory.

@@ -243,6 +243,9 @@ func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Has
 	if err != nil {
 		return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
 	}
+	for i := range snapshot.Origins {
+		snapshot.Origins[i].Commit = source.NewCommit(commit.Hash.String(), commit.Author.Name, commit.Author.When, commit.Message)
+	}
 	return snapshot, list, nil
 }
 

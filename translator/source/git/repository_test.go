@@ -200,6 +200,25 @@ func TestReadCommit(t *testing.T) {
 	}
 }
 
+// A snapshot knows who made its commit, when and why: without an address, in one printable
+// line.
+func TestCommitIsDescribed(t *testing.T) {
+	c := newCheckout(t)
+	c.write("a.yaml", "a: 1\n")
+	c.git("add", "--all")
+	c.git("commit", "--quiet", "--author", "Ada Lovelace <ada@example.com>", "--date", "2026-01-02T03:04:05+02:00", "-m", "Grants for the shop \u202e"+strings.Repeat("x", 300)+"\n\nbody")
+	head := c.git("rev-parse", "HEAD")
+	snapshot, _, err := git.Open(git.Options{Location: parse(t, "git+file://"+c.dir), Dir: t.TempDir()}).Snapshot(t.Context())
+	if err != nil || len(snapshot.Origins) != 1 {
+		t.Fatalf("got %d origins and %v", len(snapshot.Origins), err)
+	}
+	got := snapshot.Origins[0].Commit
+	if got.Hash != head || got.Author != "Ada Lovelace" || got.Date.Format(time.RFC3339) != "2026-01-02T01:04:05Z" ||
+		!strings.HasPrefix(got.Subject, `Grants for the shop \u202exxx`) || len(got.Subject) != 200 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestLinksStayInRepository(t *testing.T) {
 	c := newCheckout(t)
 	c.write("policies/a.yaml", "a: 1\n")
