@@ -29,24 +29,27 @@ var kinds = syntax.Kinds{{Suffix: ".rego", DecodeFile: decodeExtension}}
 // decodeExtension parses a Rego file and refuses what would make decisions
 // unrepeatable or reach outside the extensions. Whether it compiles is found out
 // with the others it may import.
-func decodeExtension(file string, content []byte, o syntax.Options) ([]syntax.Document, diag.List) {
+func decodeExtension(file string, content []byte, o syntax.Options) syntax.File {
 	if len(content) > MaxRegoBytes {
 		message := fmt.Sprintf("file of %d bytes, at most %d are read", len(content), MaxRegoBytes)
-		return nil, diag.List{{Position: diag.Position{File: file, Line: 1, Column: 1}, Code: diag.Rego, Message: message}}
+		return syntax.File{List: diag.List{{Position: diag.Position{File: file, Line: 1, Column: 1}, Code: diag.Rego, Message: message}}}
 	}
 	content, unclear := syntax.Readable(content)
 	if unclear != nil {
 		at := diag.Position{File: file, Line: unclear.Line, Column: unclear.Column}
-		return nil, diag.List{{Position: at, Code: diag.Rego, Message: unclear.Message, Hint: unclear.Hint}}
+		return syntax.File{List: diag.List{{Position: at, Code: diag.Rego, Message: unclear.Message, Hint: unclear.Hint}}}
+	}
+	if skipped := foreignModule(file, content); skipped != nil {
+		return syntax.File{Skipped: []syntax.Skipped{*skipped}}
 	}
 	module, err := ParseRego(file, content, ast.ParserOptions{RegoVersion: ast.RegoV1, ProcessAnnotation: true})
 	if err != nil {
-		return nil, regoDiagnostics(file, err)
+		return syntax.File{List: regoDiagnostics(file, err)}
 	}
 	e := &extensionReader{file: file, seen: map[diag.Position]bool{}}
 	e.read(module)
 	if e.outside {
-		return nil, e.diags
+		return syntax.File{List: e.diags}
 	}
 	extension := &Extension{
 		Header: syntax.Header{Family: family, Kind: "Extension", Name: e.name, Auxiliary: true, Shared: true},
@@ -59,7 +62,7 @@ func decodeExtension(file string, content []byte, o syntax.Options) ([]syntax.Do
 	if refused != nil {
 		e.diags.Add(*refused)
 	}
-	return []syntax.Document{extension}, e.diags
+	return syntax.File{Documents: []syntax.Document{extension}, List: e.diags}
 }
 
 // ParseRego parses twice: the first time to find nesting that the module parser

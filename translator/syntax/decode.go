@@ -67,8 +67,7 @@ func (k Kinds) Decode(file string, content []byte, o Options) File {
 	}
 	for i := range k {
 		if k[i].Suffix != "" && strings.HasSuffix(file, k[i].Suffix) {
-			documents, list := k[i].DecodeFile(file, content, o)
-			return File{Documents: documents, List: list}
+			return k[i].DecodeFile(file, content, o)
 		}
 	}
 	if len(content) > maxFileBytes {

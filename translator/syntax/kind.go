@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/writ-policy/writ/translator/diag"
 )
 
 // Kind is one kind of document and the function that decodes it. A kind has an
@@ -28,7 +26,7 @@ type Kind struct {
 	// Suffix is the end of the names of files that DecodeFile decodes whole. Such
 	// files are not YAML.
 	Suffix     string
-	DecodeFile func(file string, content []byte, o Options) ([]Document, diag.List)
+	DecodeFile func(file string, content []byte, o Options) File
 
 	// Words are parts of a group, in lower case, with which a document of this Name looks
 	// like a misspelt one of this kind.
