@@ -11,7 +11,7 @@
 // # Retries
 //
 // No request changes anything at the server, so every one is sent again after a failed
-// connection and after the statuses 429, 502, 503 and 504. All other statuses are final. The
+// connection and after the statuses 202, 429, 502, 503 and 504. All other statuses are final. The
 // first wait is between 50 and 100 milliseconds, each further one twice as long, up to 2
 // seconds. A Retry-After of the server that is longer is honored up to 30 seconds; a
 // longer one ends the retries. They also end after Options.Attempts, and when the deadline

@@ -71,6 +71,9 @@ func errorOf(response *http.Response, body []byte) error {
 		e.Invalid = &InvalidRequest{Code: problem.Error.Code, Message: problem.Error.Message, Field: problem.Field}
 	}
 	switch e.Status {
+	case http.StatusAccepted:
+		e.Message = "the answer is not there yet"
+		return e
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return e
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/roles"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
@@ -287,5 +288,29 @@ spec: {hostnames: [a.example], parentRefs: [{name: edge, namespace: net}], rules
 		if fmt.Sprint(got) != row.want || len(got)+warnings != 2 {
 			t.Errorf("%s: got errors in %v and %d warnings, want errors in %s: %v", row.name, got, warnings, row.want, list)
 		}
+	}
+}
+
+// A cluster with the objects that its API server makes has no findings, and one subject
+// more in a binding of them is one.
+func TestEmptyClusterHasNoFindings(t *testing.T) {
+	text, err := roles.BootstrapDocuments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(documents string) diag.List {
+		r, list := New(Options{}).Translate(t.Context(), source.Snapshot{Files: []source.File{file("all.yaml", documents)}})
+		if r == nil {
+			t.Fatal(list)
+		}
+		return append(list, Lint(r)...)
+	}
+	if list := find(string(text)); len(list) > 0 {
+		t.Errorf("got %v", list)
+	}
+	more := strings.Replace(string(text), "    name: system:masters", "    name: system:masters\n  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: eve", 1)
+	list := find(more)
+	if len(list) != 1 || list[0].Code != diag.RiskAllPowers || strings.Join(list[0].Subjects, " ") != "user:eve" {
+		t.Errorf("got %v", list)
 	}
 }

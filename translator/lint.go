@@ -1,6 +1,7 @@
 package translator
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -17,7 +18,14 @@ import (
 // Lint returns the warnings for documents that compile and should still not be.
 func Lint(r *Result) diag.List {
 	list := lint.Check(r.grants, tables.Of[*tables.Access](r.Tables))
-	list = append(list, lint.Risks(statement.NewWorld(statement.Revision{Tables: r.Tables}))...)
+	risks, err := lint.RisksOf(context.Background(), statement.NewWorld(statement.Revision{Tables: r.Tables}))
+	if err != nil {
+		panic(err) // the context does not end
+	}
+	list = lint.WithoutRepeated(list, risks)
+	for i := range risks {
+		list.Add(risks[i].Diagnostic)
+	}
 	return capped(withoutBootstrap(list.Sorted()))
 }
 

@@ -63,6 +63,7 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/role":                                                                  auth.Auditor,
 	"/v1/documents":                                                             auth.Auditor,
 	"/v1/documents/*path":                                                       auth.Auditor,
+	"/v1/risks":                                                                 auth.Auditor,
 	"/v1/rules":                                                                 auth.Auditor,
 	"/v1/topology":                                                              auth.Auditor,
 	"/v1/revisions":                                                             auth.Auditor,

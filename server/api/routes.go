@@ -204,6 +204,9 @@ func consoleRoutes(a *console.API) []route {
 		p("from", "The first digits of a revision."), p("to", "The first digits of another one."))
 	diff.Others = map[int]any{http.StatusAccepted: openapi.Name("Object")}
 	propose := op.For("Compares what is served with the documents after a change, which is not served; 422 with diagnostics if the documents have errors.", view.Proposal{}, view.Diff{})
+	risks := op.For("Lists dangerous grants, those that are not accepted and the most severe first; 202 while they are searched.", nil, view.Risks{}).With(
+		p("code", "A code, such as risk-exec."), p("severity", "critical, high, medium or low."), p("subject", "A part of the name of a subject."), limit, after)
+	risks.Others = diff.Others
 	explain := op.For("Explains the decision on a request; about others for auditors.", openapi.Name("Object"), view.Explanation{}).With(
 		p("point", "access, visibility or gateway."), p("at", "The time of the decision, as RFC 3339; now unless given."))
 	list := func(pattern string, about openapi.Operation, handler http.HandlerFunc) route {
@@ -227,6 +230,7 @@ func consoleRoutes(a *console.API) []route {
 		list("/v1/revisions", op.For("Lists the revisions that can be compared.", nil, view.Revisions{}), a.Revisions()),
 		list("/v1/diff", diff, a.Diff()),
 		{methods: "POST", pattern: "/v1/diff", role: auth.Auditor, handler: a.Named(a.Propose()), about: propose},
+		list("/v1/risks", risks, a.Risks()),
 		list("/v1/log", op.For("Lists recorded decisions, newest first.", nil, view.Log{}).With(
 			p("outcome", "allow, deny, none or error."), p("user", "A part of the user."), p("resource", "A part of the resource or type."),
 			p("namespace", "A part of the namespace."), p("point", "The point."), p("endpoint", "A part of the endpoint."),

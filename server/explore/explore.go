@@ -59,6 +59,7 @@ type Explorer struct {
 	events   events
 	counts   atomic.Pointer[counts]
 	diffs    diffs
+	risks    risks
 
 	mu      sync.Mutex // held to read and write the fields below
 	active  *revision  // the last that Activate was called with
@@ -201,7 +202,7 @@ func (x *Explorer) Attempted(a Attempt) {
 		x.attempt = x.accepted
 	}
 	if x.active != nil && a.Err == nil && a.Files != nil && x.active.id == a.Revision {
-		x.active.texts.set(a.Files, a.Documents)
+		x.active.texts.set(a.Files, a.Documents, a.Origins)
 		x.active.read = read
 	}
 	errors, warnings := 0, 0

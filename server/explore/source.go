@@ -23,10 +23,11 @@ type texts struct {
 	files   []source.File
 	isCut   bool // there are more than maxTexts bytes
 	headers []syntax.Document
+	origins []source.Origin // state what is accepted in files
 }
 
 // set sets the files of a revision, sorted by path, and the documents that they hold.
-func (t *texts) set(files []source.File, headers []syntax.Document) {
+func (t *texts) set(files []source.File, headers []syntax.Document, origins []source.Origin) {
 	size := 0
 	for i := range files {
 		size += len(files[i].Content)
@@ -36,7 +37,7 @@ func (t *texts) set(files []source.File, headers []syntax.Document) {
 	if t.isCut = size > maxTexts; t.isCut {
 		files = nil
 	}
-	t.files, t.headers = files, headers
+	t.files, t.headers, t.origins = files, headers, origins
 }
 
 // documents returns the documents; nil for a bundle.

@@ -185,6 +185,10 @@ func (r *recorded) Log(_ context.Context, _ view.Caller, q view.LogQuery) (*view
 	return recordedAnswer[view.Log](r, "log")
 }
 
+func (r *recorded) Risks(context.Context, view.Caller, view.RisksQuery) (*view.Risks, error) {
+	return &view.Risks{}, nil
+}
+
 func (r *recorded) Names(view.Caller, string, string) (*view.Names, error) {
 	return &view.Names{}, nil
 }

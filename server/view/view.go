@@ -71,6 +71,9 @@ type Viewer interface {
 	// Propose compares what is served with the same documents after a change. The error is a
 	// Mistaken one if they have errors. Nothing is stored.
 	Propose(ctx context.Context, c Caller, p *Proposal) (*Diff, error)
+	// Risks lists dangerous grants. They are searched once for a revision; the error is a
+	// Pending one while the search continues.
+	Risks(ctx context.Context, c Caller, q RisksQuery) (*Risks, error)
 	// Log lists recorded decisions, newest first.
 	Log(ctx context.Context, c Caller, q LogQuery) (*Log, error)
 	// Names lists at most 20 names that documents have in a field, those first that begin

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -263,6 +265,46 @@ func TestWriteSARIF(t *testing.T) {
 	if got.RuleIndex != 0 || got.Level != "error" || got.Message.Text != "m\nhint: h" || place.ArtifactLocation.URI != "dir/a%20b.yaml" ||
 		place.Region.StartLine != 4 || place.Region.StartColumn != 5 || place.Region.EndColumn != 8 {
 		t.Errorf("with a place: got %+v", got)
+	}
+}
+
+// GitHub reads the severity of a rule as a number in a string, if the rule has the tag
+// security: above 9.0 is critical, from 7.0 high, from 4.0 medium, and below low.
+func TestSecuritySeverity(t *testing.T) {
+	of := func(risk string) diag.Diagnostic {
+		return diag.Diagnostic{Position: at("a.yaml", 1, 1), Severity: diag.Warning, Code: "risk-exec", Message: risk, Risk: risk}
+	}
+	for risk, row := range map[string][2]float64{"low": {0.1, 3.9}, "medium": {4, 6.9}, "high": {7, 8.9}, "critical": {9.1, 10}} {
+		var out bytes.Buffer
+		if err := diag.WriteSARIF(&out, diag.List{of("low"), of(risk), {Severity: diag.Warning, Code: "unbound-role"}}, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		var log struct {
+			Runs []struct {
+				Tool struct {
+					Driver struct {
+						Rules []struct {
+							ID         string
+							Properties *struct {
+								Tags  []string
+								Score string `json:"security-severity"`
+							}
+						}
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(out.Bytes(), &log); err != nil {
+			t.Fatal(err)
+		}
+		rules := log.Runs[0].Tool.Driver.Rules
+		if len(rules) != 2 || rules[0].Properties == nil || rules[1].Properties != nil || !slices.Contains(rules[0].Properties.Tags, "security") {
+			t.Fatalf("%s: got %s", risk, out.String())
+		}
+		score, err := strconv.ParseFloat(rules[0].Properties.Score, 64)
+		if err != nil || score < row[0] || score > row[1] {
+			t.Errorf("%s: got %q", risk, rules[0].Properties.Score)
+		}
 	}
 }
 

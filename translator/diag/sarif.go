@@ -33,7 +33,12 @@ type (
 		Full    *sarifText   `json:"fullDescription,omitempty"`
 		Default sarifDefault `json:"defaultConfiguration"`
 		// Properties has the highest security-severity of the results of the rule.
-		Properties map[string]string `json:"properties,omitempty"`
+		Properties *sarifProperties `json:"properties,omitempty"`
+	}
+	// sarifProperties are those that GitHub reads of rules about security.
+	sarifProperties struct {
+		Tags  []string `json:"tags"`
+		Score string   `json:"security-severity"`
 	}
 	sarifDefault struct {
 		Level string `json:"level"`
@@ -119,7 +124,7 @@ func sarifRules(list List) ([]sarifRule, map[Code]int) {
 	}
 	rules := make([]sarifRule, 0, len(severities))
 	for code, severity := range severities {
-		rule := sarifRule{ID: string(code), Default: sarifDefault{severity.String()}, Properties: sarifScore(scores[code])}
+		rule := sarifRule{ID: string(code), Default: sarifDefault{severity.String()}, Properties: sarifTagged(scores[code])}
 		if e, known := Explain(code); known {
 			rule.Short, rule.Full = &sarifText{e.Summary}, &sarifText{e.Text}
 		}
@@ -135,6 +140,14 @@ func sarifRules(list List) ([]sarifRule, map[Code]int) {
 
 // securitySeverity are the scores in which readers of SARIF sort dangers.
 var securitySeverity = map[string]string{"low": "2.0", "medium": "5.0", "high": "8.0", "critical": "9.5"}
+
+// sarifTagged returns the properties of a rule: a score is read of those with the tag alone.
+func sarifTagged(score string) *sarifProperties {
+	if score == "" {
+		return nil
+	}
+	return &sarifProperties{Tags: []string{"security"}, Score: score}
+}
 
 func sarifScore(score string) map[string]string {
 	if score == "" {

@@ -3,6 +3,7 @@ package lint
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/change/statement"
@@ -10,17 +11,43 @@ import (
 	"github.com/writ-policy/writ/translator/lint/risk"
 )
 
-// Risks returns a warning for each dangerous grant, at the line of its binding.
-func Risks(w *statement.World) diag.List {
-	findings, err := risk.Of(context.Background(), w)
+// Risk is a dangerous grant with its warning, which is at the line of the binding.
+type Risk struct {
+	risk.Finding
+	Diagnostic diag.Diagnostic
+}
+
+// RisksOf returns the dangerous grants of a revision, the most severe first. The error is
+// that of a context that ends.
+func RisksOf(ctx context.Context, w *statement.World) ([]Risk, error) {
+	findings, err := risk.Of(ctx, w)
 	if err != nil {
-		panic(err) // the context does not end
+		return nil, err
 	}
-	var list diag.List
+	out := make([]Risk, len(findings))
 	for i := range findings {
-		list.Add(riskDiagnostic(&findings[i]))
+		out[i] = Risk{findings[i], riskDiagnostic(&findings[i])}
 	}
-	return list
+	return out, nil
+}
+
+// escalations are the codes of risks that say of a bound role what EscalationGrant says.
+var escalations = []diag.Code{diag.RiskAllPowers, diag.RiskImpersonate, diag.RiskBindEscalate, diag.RiskWriteRoles}
+
+// WithoutRepeated removes the warnings about rules that grant an escalation if a binding of
+// the role has it as a risk: that has the subjects as well.
+func WithoutRepeated(list diag.List, risks []Risk) diag.List {
+	reported := make(map[string]bool)
+	for i := range risks {
+		if slices.Contains(escalations, risks[i].Code) {
+			for _, source := range risks[i].Sources {
+				reported[source] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
+		return d.Code == diag.EscalationGrant && reported[d.Position.Source()]
+	})
 }
 
 func riskDiagnostic(f *risk.Finding) diag.Diagnostic {

@@ -85,6 +85,19 @@ func (a *API) Diff() http.HandlerFunc {
 	}, "from", "to")
 }
 
+// Risks lists dangerous grants.
+func (a *API) Risks() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		limit, err := q.number("limit")
+		if err != nil {
+			return nil, err
+		}
+		return q.view.Risks(q.ctx, q.caller, view.RisksQuery{
+			Code: q.query.Get("code"), Severity: q.query.Get("severity"), Subject: q.query.Get("subject"), Limit: limit, After: q.query.Get("after"),
+		})
+	}, "code", "severity", "subject", "limit", "after")
+}
+
 // Log lists recorded decisions.
 func (a *API) Log() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {

@@ -3,6 +3,7 @@ package risk
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,6 +30,8 @@ type Finding struct {
 	Role    Place `json:"role"`
 	// Rule is the index of the rule of the role.
 	Rule int `json:"rule"`
+	// Sources are the places of all rules of the role that allow it.
+	Sources []string `json:"-"`
 	// Example is a request that the rule allows to the first subject.
 	Example map[string]any `json:"example,omitempty"`
 }
@@ -126,7 +129,7 @@ func (f *finder) findAdmins(b *tables.Binding, statements []*statement.Statement
 // find returns the finding of a rule for a binding, of its most severe statement.
 func (f *finder) find(r *rule, b *tables.Binding, statements []*statement.Statement) *Finding {
 	var out *Finding
-	subjects := make(map[string]bool)
+	subjects, sources := make(map[string]bool), make(map[string]bool)
 	for _, s := range statements {
 		if s.Effect != statement.OutcomeAllow {
 			continue
@@ -140,16 +143,14 @@ func (f *finder) find(r *rule, b *tables.Binding, statements []*statement.Statem
 				continue
 			}
 			subjects[p] = true
+			sources[s.Documents[0].Source] = true
 			if level := f.level(r, p, found.reach); out == nil || level > out.Level {
 				out = f.finding(r, b, s, level, found, p)
 			}
 		}
 	}
 	if out != nil {
-		for p := range subjects {
-			out.Subjects = append(out.Subjects, p)
-		}
-		slices.Sort(out.Subjects)
+		out.Subjects, out.Sources = slices.Sorted(maps.Keys(subjects)), slices.Sorted(maps.Keys(sources))
 	}
 	return out
 }
@@ -165,7 +166,7 @@ func (f *finder) finding(r *rule, b *tables.Binding, s *statement.Statement, lev
 		out.Where = "everywhere"
 	case s.Namespace != "":
 		out.Where = s.Namespace
-	case found.reach == inSystem:
+	case found.reach == inSystem, r.probes[0].namespace != "":
 		out.Where = systemNamespace
 	}
 	if found.example != nil {

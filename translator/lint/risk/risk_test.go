@@ -1,10 +1,16 @@
 package risk_test
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/writ-policy/writ/tests/revisions"
+	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint/risk"
 )
 
@@ -50,6 +56,169 @@ func TestSeverity(t *testing.T) {
 			}
 			if got != row.want {
 				t.Errorf("got %q, want %q: %+v", got, row.want, findings)
+			}
+		})
+	}
+}
+
+// dangers are requests that are dangerous by themselves, written without the rules.
+var dangers = []struct {
+	code                  diag.Code
+	verb, group, resource string
+	isCluster, isSystem   bool
+}{
+	{"risk-read-secrets", "get", "", "secrets", false, false},
+	{"risk-read-secrets", "watch", "", "secrets", false, false},
+	{"risk-create-pods", "create", "", "pods", false, false},
+	{"risk-create-pods", "patch", "", "pods", false, false},
+	{"risk-create-workloads", "create", "apps", "deployments", false, false},
+	{"risk-exec", "create", "", "pods/exec", false, false},
+	{"risk-account-token", "create", "", "serviceaccounts/token", false, false},
+	{"risk-impersonate", "impersonate", "", "users", true, false},
+	{"risk-bind-escalate", "bind", "rbac.authorization.k8s.io", "clusterroles", true, false},
+	{"risk-write-roles", "update", "rbac.authorization.k8s.io", "rolebindings", false, false},
+	{"risk-node-proxy", "get", "", "nodes/proxy", true, false},
+	{"risk-system-config", "patch", "", "configmaps", false, true},
+	{"risk-delete", "delete", "", "secrets", false, false},
+}
+
+// In random worlds every dangerous request that the engine allows to a subject is one of a
+// finding that names the subject, and every finding has a request that its binding allows.
+func TestEveryDangerIsReported(t *testing.T) {
+	random := revisions.Random{Rand: rand.New(rand.NewPCG(7, 11))}
+	some := func(from ...string) string {
+		var out []string
+		for _, v := range from {
+			if random.IntN(4) == 0 {
+				out = append(out, fmt.Sprintf("%q", v))
+			}
+		}
+		if out == nil {
+			out = []string{fmt.Sprintf("%q", random.Pick(from...))}
+		}
+		return "[" + strings.Join(out, ", ") + "]"
+	}
+	subjects := map[string]string{
+		"user:u": "{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}", "group:g": "{kind: Group, apiGroup: rbac.authorization.k8s.io, name: g}",
+		"user:system:serviceaccount:ci:a": account, "group:system:authenticated": "{kind: Group, apiGroup: rbac.authorization.k8s.io, name: system:authenticated}",
+	}
+	principals := slices.Sorted(maps.Keys(subjects))
+	allowed, reported := 0, 0
+	for range 20 {
+		var documents []string
+		for i := range 3 {
+			names, where, kind := "", "", "ClusterRoleBinding"
+			if random.IntN(4) == 0 {
+				names = ", resourceNames: [x]"
+			}
+			if random.IntN(2) == 0 {
+				where, kind = "namespace: "+random.Pick("shop", "kube-system")+", ", "RoleBinding"
+			}
+			documents = append(documents,
+				fmt.Sprintf(`{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: k%d}, rules: [{verbs: %s, apiGroups: %s, resources: %s%s}]}`, i,
+					some("get", "watch", "create", "patch", "update", "delete", "impersonate", "bind", "*"), some("", "apps", "rbac.authorization.k8s.io", "*"),
+					some("secrets", "pods", "pods/exec", "*/exec", "deployments", "serviceaccounts/token", "users", "clusterroles", "rolebindings", "nodes/proxy", "configmaps", "*"), names),
+				fmt.Sprintf(`{kind: %s, apiVersion: rbac.authorization.k8s.io/v1, metadata: {%sname: k%d}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: k%d}, subjects: [%s]}`,
+					kind, where, i, i, subjects[random.Pick(principals...)]))
+		}
+		if random.IntN(2) == 0 {
+			documents = append(documents, fmt.Sprintf(`{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d}, spec: {rules: [{verbs: %s, apiGroups: [""], resources: %s, namespaces: {patterns: %s}}]}}`,
+				some("get", "create", "delete"), some("secrets", "pods", "pods/exec"), some("shop", "kube-*", "*")))
+		}
+		side := revisions.Of(t, documents)
+		findings, err := risk.Of(t.Context(), side.World)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := make(map[string]bool)
+		for _, f := range findings {
+			for _, p := range f.Subjects {
+				has[p+" "+string(f.Code)] = true
+				reported++
+				request := asked(f.Example, p)
+				if outcome := revisions.Outcome(t, side, request); outcome != "allow" {
+					t.Errorf("%s: %v is decided %s", f.Code, request, outcome)
+				}
+			}
+		}
+		for _, p := range principals {
+			for _, d := range dangers {
+				for _, namespace := range []string{"shop", "kube-system", "elsewhere"} {
+					for _, name := range []string{"", "x", "y"} {
+						kind, sub, isSub := strings.Cut(d.resource, "/")
+						if d.verb == "create" && !isSub && name != "" || d.isSystem && namespace != "kube-system" {
+							continue
+						}
+						request := map[string]any{"verb": d.verb, "apiGroup": d.group, "resource": kind}
+						for key, value := range map[string]string{"subresource": sub, "name": name, "namespace": namespace} {
+							if value != "" && (key != "namespace" || !d.isCluster) {
+								request[key] = value
+							}
+						}
+						if request = asked(request, p); revisions.Outcome(t, side, request) != "allow" {
+							continue
+						}
+						allowed++
+						if !has[p+" "+string(d.code)] && !has[p+" risk-all-powers"] {
+							t.Fatalf("%v is allowed and not reported as %s:\n%s", request, d.code, strings.Join(documents, "\n"))
+						}
+					}
+				}
+			}
+		}
+	}
+	if allowed < 100 || reported < 100 {
+		t.Errorf("%d dangers were allowed and %d subjects reported, which proves little", allowed, reported)
+	}
+}
+
+// asked returns a request by a principal.
+func asked(request map[string]any, principal string) map[string]any {
+	out := maps.Clone(request)
+	delete(out, "groups")
+	who, _ := statement.RequestOf(statement.PointAccess, []string{principal})
+	if out["user"] = who.User; len(who.Groups) > 0 {
+		out["groups"] = who.Groups
+	}
+	return out
+}
+
+// Names that a rule lists matter less, and none can be listed for creating.
+func TestNames(t *testing.T) {
+	for _, row := range []struct{ name, rule, code, want string }{
+		{"a named Secret", `{verbs: [get], apiGroups: [""], resources: [secrets], resourceNames: [x]}`, "risk-read-secrets", "low, named"},
+		{"creating with names", `{verbs: [create], apiGroups: [""], resources: [pods], resourceNames: [x]}`, "risk-create-pods", ""},
+		{"changing with names", `{verbs: [create, update], apiGroups: [""], resources: [pods], resourceNames: [x]}`, "risk-create-pods", "low, named"},
+		{"a named ConfigMap", `{verbs: [update], apiGroups: [""], resources: [configmaps], resourceNames: [x]}`, "risk-system-config", "low, named, in kube-system"},
+		{"ConfigMaps", `{verbs: [update], apiGroups: [""], resources: [configmaps]}`, "risk-system-config", "high, in kube-system"},
+		{"a named object for every pod", `{verbs: [use], apiGroups: [""], resources: [widgets], resourceNames: [x]}`, "risk-default-account", "low, named"},
+		{"objects for every pod", `{verbs: [use], apiGroups: [""], resources: [widgets]}`, "risk-default-account", "medium, in everywhere"},
+		{"a path for every pod", `{verbs: [get], nonResourceURLs: [/metrics]}`, "risk-default-account", "medium, in everywhere"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			who := account
+			if row.code == "risk-default-account" {
+				who = "{kind: ServiceAccount, namespace: ci, name: default}"
+			}
+			documents := []string{`{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, rules: [` + row.rule + `]}`, strings.Replace(binding, "SUBJECT", who, 1)}
+			findings, err := risk.Of(t.Context(), revisions.Of(t, documents).World)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, f := range findings {
+				if string(f.Code) != row.code {
+					continue
+				}
+				if got = f.Severity; f.IsNamed {
+					got += ", named"
+				}
+				if f.Where != "" {
+					got += ", in " + f.Where
+				}
+			}
+			if got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
 	}

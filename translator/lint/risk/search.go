@@ -64,7 +64,10 @@ func (p *probe) pin(t target, namespace, name string) func(*statement.Request) b
 		if p.isCluster {
 			r.Namespace, r.NamespaceLabels = "", nil
 		}
-		if name != "" {
+		switch {
+		case name == noName:
+			r.Name = ""
+		case name != "":
 			r.Name = name
 		}
 		if r.Path != "" {
@@ -96,29 +99,42 @@ func (r *rule) reach(must, denials []*statement.Statement) (reach, map[string]an
 	return best, example
 }
 
+// noName pins a request to have no name.
+const noName = "\x00"
+
+// attempt is a place and a name with the reach of a request that is allowed there. Empty
+// members are open.
+type attempt struct {
+	reach           reach
+	namespace, name string
+}
+
+// attempts returns the places of a request, the widest first.
+func (p *probe) attempts(t target, inNamespace bool) []attempt {
+	name := other
+	named := []attempt{{someNames, p.namespace, ""}}
+	if t.verb == "create" && t.sub == "" {
+		// RBAC, "Referring to resources": a list of names cannot cover create, whose
+		// request has no name yet.
+		name, named = noName, nil
+	}
+	switch {
+	case p.isCluster:
+		return append([]attempt{{everywhere, "", name}}, named...)
+	case p.namespace != "":
+		return append([]attempt{{inSystem, p.namespace, name}}, named...)
+	case t.resource == "" && !inNamespace:
+		return append([]attempt{{everywhere, "", noName}, {everywhere, "", other}}, named...)
+	case t.resource == "":
+		return append([]attempt{{oneNamespace, "", noName}, {oneNamespace, "", other}}, named...)
+	}
+	return append([]attempt{{everywhere, other, name}, {inSystem, systemNamespace, name}, {oneNamespace, "", name}}, named...)
+}
+
 // reach tries the places of a request, the widest first.
 func (p *probe) reach(t target, must, denials []*statement.Statement) (reach, map[string]any) {
 	s := must[0]
-	name := other
-	if t.resource == "" || t.verb == "create" && t.sub == "" {
-		name = ""
-	}
-	type attempt struct {
-		reach           reach
-		namespace, name string
-	}
-	attempts := []attempt{{everywhere, other, name}, {inSystem, systemNamespace, name}, {oneNamespace, "", name}, {someNames, "", ""}}
-	switch {
-	case p.isCluster:
-		attempts = []attempt{{everywhere, "", name}, {someNames, "", ""}}
-	case p.namespace != "":
-		attempts = []attempt{{inSystem, p.namespace, ""}}
-	case t.resource == "" && s.Namespace == "":
-		attempts = []attempt{{everywhere, "", ""}}
-	case t.resource == "":
-		attempts = []attempt{{oneNamespace, "", ""}}
-	}
-	for _, a := range attempts {
+	for _, a := range p.attempts(t, s.Namespace != "") {
 		if a.namespace != "" && s.Namespace != "" && s.Namespace != a.namespace {
 			continue
 		}
