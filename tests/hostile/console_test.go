@@ -9,6 +9,16 @@ import (
 	"github.com/writ-policy/writ/tests/oracle/random"
 )
 
+// proposals are documents that are compared with those that are served. Half of them have
+// no mistake.
+var proposals = []string{
+	"", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+	"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: added}\nrules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n" +
+		"---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: added}\n" +
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: added}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: added}]\n",
+	"{", "kind: x", "a: &a [*a]",
+}
+
 const explanationPath = "/v1/explanations/:point"
 
 var consoleAttack = &attack{
@@ -20,7 +30,9 @@ var consoleAttack = &attack{
 	draw: func(d random.Source, s *site, route string) *request {
 		q := s.drawAccess(d)
 		if route == "POST /v1/diff" {
-			r := post(d, "/v1/diff", written(map[string]any{"documents": []any{map[string]any{"path": "new.yaml", "content": d.One([]string{"", "{", "kind: x", "a: &a [*a]"})}}, "whole": d.Once(2)}))
+			content := d.One(proposals)
+			isWhole := len(content) < 20 && d.Once(2) // without everything else, much differs
+			r := post(d, "/v1/diff", written(map[string]any{"documents": []any{map[string]any{"path": "new.yaml", "content": content}}, "whole": isWhole && content != ""}))
 			r.header = r.header[:1]
 			r.from(d, "t-auditor")
 			return r

@@ -147,10 +147,24 @@ func (s *site) open(t testing.TB) {
 
 // explore makes what answers the console. Its event streams end at once.
 func (s *site) explore(b *bundles.Bundle) {
-	s.explorer = explore.New(explore.Options{Current: func() decision.Policies { return s.policies }, Log: 100})
+	s.explorer = explore.New(explore.Options{Current: func() decision.Policies { return s.policies }, Try: try, Log: 100})
 	s.explorer.Activate(b)
 	s.explorer.Attempted(explore.Attempt{Files: s.snapshot().Files, Revision: s.policies.Revision(), Activated: true})
 	s.explorer.Close()
+}
+
+// try activates documents that are not served.
+func try(ctx context.Context, snapshot source.Snapshot) (explore.Trial, error) {
+	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(ctx, snapshot)
+	if result == nil {
+		return explore.Trial{Diagnostics: list}, nil
+	}
+	made, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		return explore.Trial{}, err
+	}
+	policies, err := engine.Activate(ctx, made, engine.Options{})
+	return explore.Trial{Policies: policies, Diagnostics: list}, err
 }
 
 func (s *site) snapshot() (all source.Snapshot) {

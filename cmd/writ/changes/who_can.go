@@ -41,9 +41,9 @@ const whoCanExamples = `  writ who-can delete pods -n shop --policies policies
 
 const whatCanHelp = `what-can lists the rules that allow a subject something, in the order of
 evaluation, with the condition of each. The subject is a user and the groups
-that are stated, and those that --implied-groups adds. A request is cluster-scoped or a path unless
--n names a namespace; -A asks about everything. What is not stated is open, as
-in writ who-can.`
+that are stated, and those that --implied-groups adds. A request is
+cluster-scoped or a path unless -n names a namespace; -A asks about everything.
+What is not stated is open, as in writ who-can.`
 
 const whatCanExamples = `  writ what-can --user alice --group dev -n shop --policies policies
   writ what-can --group dev -A --policies policies -o json`
