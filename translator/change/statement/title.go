@@ -129,7 +129,7 @@ func restrictionText(restrictions map[string]any, most int) string {
 // Longest is how many entries of a list a text shows.
 const Longest = 5
 
-// All, instead of Longest, shows every entry of a list.
+// All stands for every entry of a list where Longest would limit it.
 const All = 0
 
 // Shorten returns a list of at most Longest entries and, if it was longer, how many more.
