@@ -61,7 +61,7 @@ func TestEmbeddedBootstrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := regexp.MustCompile(`k8s\.io/kubernetes v(\d+\.\d+)`).FindSubmatch(module)
-	if version == nil || !bytes.Contains(source, []byte(`"bootstrap:kubernetes/`+string(version[1])+`"`)) {
+	if version == nil || !bytes.Contains(source, []byte(`"kubernetes/`+string(version[1])+`"`)) {
 		t.Errorf("package roles must name version %q", version)
 	}
 }

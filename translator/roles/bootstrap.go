@@ -12,6 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// kubernetesVersion names the release whose roles are embedded.
+const kubernetesVersion = "kubernetes/1.36"
+
 // bootstrapPrefix begins the sources of bootstrap documents.
 const bootstrapPrefix = "bootstrap:"
 
@@ -30,7 +33,7 @@ var bootstrap []byte
 // makes, or the stock roles of Origin in the master namespace. The text must not be modified.
 func Bootstrap(family, master string) (source string, text []byte, err error) {
 	if family == Kubernetes {
-		return bootstrapPrefix + "kubernetes/1.36", bootstrap, nil
+		return bootstrapPrefix + kubernetesVersion, bootstrap, nil
 	}
 	text, err = Documents(family)
 	stated := "namespace: " + strconv.Quote(master) // a path segment, so without escapes in YAML
