@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/roles"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
@@ -45,7 +46,7 @@ func TestBootstrapRoles(t *testing.T) {
 	if r.Documents != 2 || r.Counts["kubernetes/ClusterRole"] != 1 {
 		t.Errorf("got %d documents, counts %v: bootstrap documents are not of the directory", r.Documents, r.Counts)
 	}
-	if list := Lint(r); len(list) > 0 {
+	if list := Lint(r, lint.Ends{}); len(list) > 0 {
 		t.Errorf("lint of bootstrap roles: %v", list)
 	}
 }
@@ -303,7 +304,7 @@ func TestEmptyClusterHasNoFindings(t *testing.T) {
 		if r == nil {
 			t.Fatal(list)
 		}
-		return append(list, Lint(r)...)
+		return append(list, Lint(r, lint.Ends{})...)
 	}
 	if list := find(string(text)); len(list) > 0 {
 		t.Errorf("got %v", list)

@@ -17,6 +17,7 @@ var elsewhere = map[diag.Code]string{
 	diag.PathLimit:         "gateway/*_test.go",
 	diag.Interrupted:       "translator_test.go",
 	diag.TooManyMistakes:   "translator_test.go",
+	diag.TestNeedsNow:      "../cmd/writ/testdata/script/dates.txtar",
 	diag.BadAcceptance:     "lint/accept/*_test.go",
 	diag.ExpiredAcceptance: "lint/accept/*_test.go",
 	diag.UnusedAcceptance:  "lint/accept/*_test.go",

@@ -204,7 +204,7 @@ spec:
     expect: {allowed: true}
 `))
 	same(t, "point", d.Point, "access")
-	same(t, "now", d.Now, "2026-01-20T10:00:00Z")
+	same(t, "now", d.Now.String(), "2026-01-20 10:00:00 +0000 UTC")
 	same(t, "case", d.Cases[0].Name, "n")
 	same(t, "at", d.Cases[0].At, diag.Position{File: "t.yaml", Line: 9, Column: 5})
 	var got map[string]any

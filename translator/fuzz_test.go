@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/writ-policy/writ/translator/lint"
@@ -35,8 +36,8 @@ func FuzzTranslate(f *testing.F) {
 			t.Fatalf("got result %v with diagnostics %v", result != nil, list)
 		}
 		if result != nil {
-			list = append(list, Lint(result)...)
-			list = append(list, LintAuthor(result, nil, lint.Author{User: "alice"})...)
+			list = append(list, Lint(result, lint.Ends{Now: time.Unix(1_800_000_000, 0)})...)
+			list = append(list, LintAuthor(result, nil, lint.Author{User: "alice"}, time.Unix(1_800_000_000, 0))...)
 			if !json.Valid(result.Files[dataPath]) {
 				t.Errorf("got invalid JSON in the data: %s", result.Files[dataPath])
 			}

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
 	_ "github.com/writ-policy/writ/tests/gate"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/lint"
@@ -28,7 +30,7 @@ var update = flag.Bool("update", false, "rewrite the want/ files of testdata")
 // says what it proves. Beside the documents it may hold
 //
 //	options           lines "master: NAME", "allow-empty", "strict-routes", "silent CODE", "may VERB RESOURCE NAME",
-//	                  "user: NAME", "group: NAME"; silent leaves a code out of want/
+//	                  "now: TIME", "user: NAME", "group: NAME"; silent leaves a code out of want/
 //	base/...          documents of the base revision of an author's change
 //	want/diagnostics  always compared; absent means none
 //	want/lint, want/data.json   compared where present
@@ -44,6 +46,12 @@ type options struct {
 	silent []diag.Code
 	author lint.Author
 	may    []string
+	now    time.Time
+}
+
+// ends reports the ends of documents around the time of the golden, if it has one.
+func (o options) ends() lint.Ends {
+	return lint.Ends{Now: o.now, Expired: 30 * 24 * time.Hour, Within: 14 * 24 * time.Hour}
 }
 
 func goldens(t testing.TB) []golden {
@@ -85,6 +93,12 @@ func parseOptions(t testing.TB, path, text string) options {
 			o.AllowEmpty = true
 		case "silent":
 			o.silent = append(o.silent, diag.Code(rest))
+		case "now:":
+			at, err := dates.Parse(rest)
+			if err != nil {
+				t.Fatalf("%s: now: %v", path, err)
+			}
+			o.now = at
 		case "user:":
 			o.author.User = rest
 		case "group:":
@@ -144,7 +158,7 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 	out["want/data.json"] = data.Bytes()
 	out["want/effective"] = effectiveText(t, tables.Of[*tables.Gateway](result.Tables))
 	if g.options.author.User == "" && g.options.author.Groups == nil {
-		found := Lint(result)
+		found := Lint(result, g.options.ends())
 		for i, d := range slices.Concat(list, found) {
 			if isCheck := i < len(list); lint.InCheck(d.Code) != isCheck {
 				t.Errorf("%s: found by check: got %v, want %v", d.Code, !isCheck, isCheck)
@@ -157,7 +171,7 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 	if before := g.snapshot("base/"); len(before.Files) > 0 {
 		base = mustTranslate(t, New(g.options.Options), before)
 	}
-	out["want/lint"] = g.text(LintAuthor(result, base, g.options.author))
+	out["want/lint"] = g.text(LintAuthor(result, base, g.options.author, g.options.now))
 	return out
 }
 

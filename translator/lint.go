@@ -4,9 +4,11 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/gateway/document"
@@ -15,8 +17,9 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Lint returns the warnings for documents that compile and should still not be.
-func Lint(r *Result) diag.List {
+// Lint returns the warnings for documents that compile and should still not be. Ends of
+// documents are not reported for the zero value of ends.
+func Lint(r *Result, ends lint.Ends) diag.List {
 	list := lint.Check(r.grants, tables.Of[*tables.Access](r.Tables))
 	risks, err := lint.RisksOf(context.Background(), statement.NewWorld(statement.Revision{Tables: r.Tables}))
 	if err != nil {
@@ -26,18 +29,19 @@ func Lint(r *Result) diag.List {
 	for i := range risks {
 		list.Add(risks[i].Diagnostic)
 	}
+	list = append(list, ends.Check(r.Directory)...)
 	return capped(withoutBootstrap(list.Sorted()))
 }
 
 // LintAuthor returns an error for every rule that the author of the change from
 // base to r gives away without holding it. Base may be nil: then all documents are new, and what the
 // author holds is read from them too.
-func LintAuthor(r, base *Result, author lint.Author) diag.List {
+func LintAuthor(r, base *Result, author lint.Author, now time.Time) diag.List {
 	var before *tables.Access
 	if base != nil {
 		before = tables.Of[*tables.Access](base.Tables)
 	}
-	return capped(withoutBootstrap(lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, author)))
+	return capped(withoutBootstrap(lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, author, dates.Of(now))))
 }
 
 // PlaceOfPaths returns the place of a route of some paths, "GATEWAY > ROUTE", in the first

@@ -40,6 +40,10 @@ a deny rule, deny policy, exemption or extension that is removed or changed so
 that the author is allowed what was not, a view that widens and a path that
 opens are reported with a request that shows it.
 
+A binding or deny policy that ended --expired-for days ago or earlier is
+reported, and one that ends within --ends-within days. What an author holds
+until some end only does not cover what the change grants.
+
 ` + documents.AcceptedHelp + `
 
 Output and exit status are those of check.`
@@ -56,6 +60,9 @@ type lintOptions struct {
 	author    string
 	groups    []string
 	base      string
+
+	now             string
+	expired, within int
 }
 
 func newLint(s cli.Streams) *cobra.Command {
@@ -77,6 +84,9 @@ func newLint(s cli.Streams) *cobra.Command {
 	cli.FormatFlag(cmd, &o.format, "text", "json", "sarif")
 	f.StringVar(&o.author, "author", "", "`user` who made the change")
 	f.StringSliceVar(&o.groups, "author-group", nil, "`group` the author is in; may be repeated")
+	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to look from at the ends of documents instead of the machine's")
+	f.IntVar(&o.expired, "expired-for", 30, "report documents that ended so many `days` ago or earlier")
+	f.IntVar(&o.within, "ends-within", 14, "report documents that end within so many `days`")
 	f.StringVar(&o.base, "base", "", "`directory` before the change")
 	o.documents.Add(cmd)
 	o.documents.AddStrict(cmd)
@@ -84,7 +94,20 @@ func newLint(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// maxDays bounds the numbers of days, so that their product is a duration.
+const maxDays = 36_500
+
+func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
+
 func runLint(ctx context.Context, s cli.Streams, sources []string, o lintOptions) error {
+	clock, err := cli.Clock(o.now)
+	if err != nil {
+		return err
+	}
+	if o.expired < 0 || o.within < 0 || max(o.expired, o.within) > maxDays {
+		return fmt.Errorf("--expired-for and --ends-within must be from 0 to %d days", maxDays)
+	}
+	now := clock()
 	o.documents.Part = documents.AreFiles(sources) && o.author == "" && len(o.groups) == 0
 	o.documents.AllowEmpty = o.documents.AllowEmpty || documents.AreStreams(sources)
 	r, err := o.documents.Read(ctx, s, sources, false)
@@ -92,9 +115,9 @@ func runLint(ctx context.Context, s cli.Streams, sources []string, o lintOptions
 		return err
 	}
 	if r.Result != nil {
-		r.List = append(r.List, translator.Lint(r.Result)...)
+		r.List = append(r.List, translator.Lint(r.Result, lint.Ends{Now: now, Expired: days(o.expired), Within: days(o.within)})...)
 		if o.author != "" || len(o.groups) > 0 {
-			if err := lintAuthor(ctx, s, r, o); err != nil {
+			if err := lintAuthor(ctx, s, r, o, now); err != nil {
 				return err
 			}
 		}
@@ -107,9 +130,9 @@ func runLint(ctx context.Context, s cli.Streams, sources []string, o lintOptions
 
 // lintAuthor adds the permissions that the author grants without having them, and with a
 // base what else the change permits the author.
-func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o lintOptions) error {
+func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o lintOptions, at time.Time) error {
 	author := lint.Author{User: o.author, Groups: o.groups}
-	now, err := activate(ctx, r.Result)
+	now, err := activate(ctx, r.Result, at)
 	if err != nil {
 		return err
 	}
@@ -124,13 +147,18 @@ func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o 
 			return errors.Join(before.WriteDiagnostics(s.Err, "text"),
 				fmt.Errorf("--base %s: the documents before the change have errors", o.base))
 		}
-		if asked, err = activate(ctx, base); err != nil {
+		if asked, err = activate(ctx, base, at); err != nil {
 			return err
 		}
+		compared := at
 		side := func(e *engine.Engine) *change.Side {
-			return &change.Side{World: e.Statements(), Judge: decision.Judge(e)}
+			judge := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
+				return decision.Judge(e.At(compared))(ctx, point, request)
+			}
+			return &change.Side{World: e.Statements(), Judge: judge}
 		}
-		gains, err := change.Gains(ctx, side(asked), side(now), author.User, author.Groups, time.Now())
+		times := change.Options{Now: at, SetNow: func(t time.Time) { compared = t }}
+		gains, err := change.Gains(ctx, side(asked), side(now), author.User, author.Groups, times)
 		if err != nil {
 			return err
 		}
@@ -146,7 +174,7 @@ func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o 
 			User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup, Resource: q.Resource, Namespace: q.Namespace, Name: q.Name,
 		}).Allowed
 	}
-	r.List = append(r.List, translator.LintAuthor(r.Result, base, author)...)
+	r.List = append(r.List, translator.LintAuthor(r.Result, base, author, at)...)
 	return nil
 }
 
@@ -201,13 +229,13 @@ func gained(author lint.Author, g *change.Gain, revisions ...*translator.Result)
 	return d
 }
 
-// activate returns an engine for a revision.
-func activate(ctx context.Context, result *translator.Result) (*engine.Engine, error) {
+// activate returns an engine for a revision at an instant.
+func activate(ctx context.Context, result *translator.Result, at time.Time) (*engine.Engine, error) {
 	b, err := bundles.Build(result, bundles.BuildOptions{Version: cli.Version()})
 	if err != nil {
 		return nil, err
 	}
-	e, err := documents.Activate(ctx, b, engine.Options{})
+	e, err := documents.Activate(ctx, b, engine.Options{Now: func() time.Time { return at }})
 	if err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
 	}

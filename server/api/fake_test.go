@@ -37,6 +37,8 @@ func (f *fake) questions() string {
 
 func (f *fake) Revision() string { return fakeRevision }
 
+func (f *fake) AtNow() decision.Policies { return f }
+
 func (f *fake) Sequence() int64 { return 5 }
 
 func (f *fake) Access(ctx context.Context, r *decision.Request) decision.Decision {

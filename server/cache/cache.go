@@ -71,10 +71,17 @@ type Cache struct {
 type cached struct {
 	decision.Policies
 	cache *Cache
+	clock func() time.Time // of decisions at the access point
 }
 
 // Of returns policies that answer like p, from the cache where it can.
-func (c *Cache) Of(p decision.Policies) decision.Policies { return &cached{p, c} }
+func (c *Cache) Of(p decision.Policies) decision.Policies { return &cached{p, c, c.now} }
+
+// AtNow implements decision.Policies.
+func (v *cached) AtNow() decision.Policies {
+	now := v.Now()
+	return &cached{v.At(now), v.cache, func() time.Time { return now }}
+}
 
 // keyRooms holds room for keys between requests. Larger keys than maxRoom are rare, and
 // their room is not kept.
@@ -117,7 +124,7 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 	if cap(key) <= maxRoom {
 		*room = key
 	}
-	if a := c.access.find(key); a != nil {
+	if a := c.access.find(key, v.clock()); a != nil {
 		if a.revision == revision {
 			c.metrics.CacheHit()
 			return found(a.decision, r)
@@ -128,7 +135,7 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 			return found(c.keepAccess(key, *a, revision), r)
 		}
 	}
-	a, err := c.access.evaluate(ctx, flightKey{revision, string(key)}, func() answer[decision.Decision] {
+	a, err := c.access.evaluate(ctx, flightKey{revision, string(key)}, v.clock, func() answer[decision.Decision] {
 		return accessAnswer(p.Access(ctx, r))
 	})
 	if err != nil {
@@ -154,7 +161,7 @@ func (c *Cache) keepAccess(key []byte, a answer[decision.Decision], revision str
 }
 
 func accessAnswer(d decision.Decision) answer[decision.Decision] {
-	a := answer[decision.Decision]{decision: d, revision: d.Revision, expires: d.Expires}
+	a := answer[decision.Decision]{decision: d, revision: d.Revision, expires: d.Expires, span: d.Span}
 	if d.EvaluationError == "" {
 		a.bytes = weigh(&d)
 	}
@@ -171,7 +178,7 @@ func weigh(d *decision.Decision) int {
 	}
 	for i := range d.Matched {
 		m := &d.Matched[i]
-		weight += aMatch + len(m.Namespace) + len(m.Name) + len(m.Source)
+		weight += aMatch + len(m.Namespace) + len(m.Name) + len(m.Source) + len(m.Until)
 		if m.Role != nil {
 			weight += len(m.Role.Namespace) + len(m.Role.Name)
 		}

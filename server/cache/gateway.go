@@ -28,7 +28,7 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 	if !ok {
 		return p.Gateway(ctx, r)
 	}
-	if a := c.gateway.find(key); a != nil {
+	if a := c.gateway.find(key, c.now()); a != nil {
 		switch {
 		case a.revision == revision && a.isOwn:
 			c.metrics.CacheMissed()
@@ -46,7 +46,7 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 			return d, nil
 		}
 	}
-	a, err := c.gateway.evaluate(ctx, flightKey{revision, string(key)}, func() answer[guarded] {
+	a, err := c.gateway.evaluate(ctx, flightKey{revision, string(key)}, c.now, func() answer[guarded] {
 		return gatewayAnswer(p.Gateway(ctx, r))
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ func (v *cached) Generic(ctx context.Context, r *decision.GenericRequest) (decis
 		return v.Policies.Generic(ctx, r)
 	}
 	key := r.AppendKey(nil)
-	if a := c.generic.find(key); a != nil && a.revision == revision {
+	if a := c.generic.find(key, c.now()); a != nil && a.revision == revision {
 		if a.isOwn {
 			c.metrics.CacheMissed()
 			return v.Policies.Generic(ctx, r)
@@ -28,7 +28,7 @@ func (v *cached) Generic(ctx context.Context, r *decision.GenericRequest) (decis
 		c.metrics.CacheHit()
 		return a.decision.decision, nil
 	}
-	a, err := c.generic.evaluate(ctx, flightKey{revision, string(key)}, func() answer[genericAnswer] {
+	a, err := c.generic.evaluate(ctx, flightKey{revision, string(key)}, c.now, func() answer[genericAnswer] {
 		d, invalid := v.Policies.Generic(ctx, r)
 		a := answer[genericAnswer]{decision: genericAnswer{d, invalid}, revision: d.Revision, isOwn: d.IsOwn || invalid != nil}
 		if d.EvaluationError == "" && invalid == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // table keeps the decisions of one point by the keys of their requests, in the order of
@@ -37,7 +38,8 @@ type answer[D any] struct {
 	decision D
 	revision string
 	expires  time.Time // zero: with the revision
-	bytes    int       // estimated size of the decision
+	span     dates.Span
+	bytes    int // estimated size of the decision
 	// isOwn means that the decision must not answer other requests, even with the same
 	// key.
 	isOwn bool
@@ -64,15 +66,16 @@ func newTable[D any](m *metrics.Metrics, now func() time.Time, entries, bytes in
 	return t
 }
 
-// find returns the answer for a key, or nil if the table has no valid answer.
-func (t *table[D]) find(key []byte) *answer[D] {
+// find returns the answer for a key, or nil if the table has no answer that is valid at a
+// time.
+func (t *table[D]) find(key []byte, now time.Time) *answer[D] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entries[string(key)]
 	if e == nil {
 		return nil
 	}
-	if !t.isValid(&e.answer) {
+	if !e.isValid(now) {
 		t.remove(e)
 		return nil
 	}
@@ -81,14 +84,21 @@ func (t *table[D]) find(key []byte) *answer[D] {
 	return &e.answer
 }
 
-func (t *table[D]) isValid(a *answer[D]) bool {
-	return a.expires.IsZero() || t.now().Before(a.expires)
+func (a *answer[D]) isValid(now time.Time) bool {
+	return (a.expires.IsZero() || now.Before(a.expires)) && a.covers(now)
+}
+
+// covers reports whether no document that matters to the request begins or ends between a
+// time and that of the decision.
+func (a *answer[D]) covers(now time.Time) bool {
+	return !a.span.IsLimited() || a.span.Contains(dates.Of(now))
 }
 
 // evaluate returns the answer of the first caller for the key at a revision. Callers that
 // come meanwhile wait for it. If it is not for them, because that caller was cancelled or
-// the decision is its own, they evaluate themselves. The error is that of ctx.
-func (t *table[D]) evaluate(ctx context.Context, at flightKey, decide func() answer[D]) (answer[D], error) {
+// the decision is its own or of another time, they evaluate themselves. clock is the
+// caller's. The error is that of ctx.
+func (t *table[D]) evaluate(ctx context.Context, at flightKey, clock func() time.Time, decide func() answer[D]) (answer[D], error) {
 	for {
 		f, isFirst := t.join(at)
 		if isFirst {
@@ -101,7 +111,8 @@ func (t *table[D]) evaluate(ctx context.Context, at flightKey, decide func() ans
 			return answer[D]{}, ctx.Err()
 		}
 		switch {
-		case f.isShared && f.answer.isOwn:
+		case f.isShared && (f.answer.isOwn || !f.answer.covers(clock())):
+			// It is for its caller alone, or of a time that is over.
 			t.metrics.CacheMissed()
 			return decide(), nil
 		case f.isShared:
@@ -149,7 +160,7 @@ func (t *table[D]) keep(key string, a answer[D]) {
 	}
 	e := &entry[D]{answer: a, key: key, weight: entryBytes + len(key) + a.bytes}
 	// A single large decision must not evict all others.
-	if a.bytes == 0 || e.weight > t.maxBytes/64 || t.maxEntries <= 0 || !t.isValid(&a) {
+	if a.bytes == 0 || e.weight > t.maxBytes/64 || t.maxEntries <= 0 || !a.isValid(t.now()) {
 		return
 	}
 	if earlier := t.entries[key]; earlier != nil {

@@ -3,6 +3,8 @@ package decision
 import (
 	"cmp"
 	"time"
+
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // Decision is the answer to a Request. Its zero value allows nothing and denies
@@ -37,6 +39,9 @@ type Decision struct {
 	// Expires is when the decision stops being valid, because policies read the
 	// clock. Zero means that it is valid as long as the revision.
 	Expires time.Time `json:"-"`
+	// Span is the time in which the decision is valid: no document that matters to the
+	// request begins or ends to hold within it.
+	Span dates.Span `json:"-"`
 }
 
 // Matched is one rule that matched, joined with the binding that applies it. Policies of
@@ -52,6 +57,8 @@ type Matched struct {
 	Role       *RoleRef `json:"role,omitempty"`
 	// Binding is the binding that applies the rule of Role.
 	Binding BindingRef `json:"binding,omitzero"`
+	// Until is the instant at which the match ends, as text; empty for one without an end.
+	Until string `json:"until,omitempty"`
 }
 
 // BindingRef describes the document of a binding. It is empty for rules without one.

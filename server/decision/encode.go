@@ -102,6 +102,9 @@ func (m *Matched) appendJSON(b []byte) []byte {
 	if m.Binding.Source != "" {
 		b = append(appendMember(b, `,"binding":{`, "source", m.Binding.Source), '}')
 	}
+	if m.Until != "" {
+		b = appendMember(b, ",", "until", m.Until)
+	}
 	return append(b, '}')
 }
 

@@ -21,10 +21,15 @@ type Policies interface {
 	// Sequence is the bundle's sequence number; zero if it has none.
 	Sequence() int64
 
+	// Now reads the clock of decisions.
+	Now() time.Time
 	// At returns the policies of the same revision at an instant, without a cache.
 	At(now time.Time) Policies
 	// ImpliesGroups reports whether Request.Completed adds the groups that Kubernetes implies.
 	ImpliesGroups() bool
+	// AtNow returns the policies with a clock that stands still, for requests that are
+	// decided together. It keeps the cache.
+	AtNow() Policies
 	// Access decides a validated request.
 	Access(ctx context.Context, r *Request) Decision
 	// AccessKey appends a key of r to b: requests with equal keys get equal decisions from
@@ -39,7 +44,7 @@ type Policies interface {
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
 
-	// Statements returns what documents grant and deny, for questions that no decision
+	// Statements returns what documents grant and deny now, for questions that no decision
 	// answers. It is made anew, so that what one question computes is not kept. It is nil
 	// without a revision, and for a bundle whose tables lack deny policies.
 	Statements() *statement.World
@@ -114,8 +119,14 @@ func (Unavailable) Revision() string { return "" }
 // Sequence is zero.
 func (Unavailable) Sequence() int64 { return 0 }
 
+// Now reads the machine's clock.
+func (Unavailable) Now() time.Time { return time.Now() }
+
 // At returns u.
 func (u Unavailable) At(time.Time) Policies { return u }
+
+// AtNow returns u.
+func (u Unavailable) AtNow() Policies { return u }
 
 // Access denies.
 func (u Unavailable) Access(context.Context, *Request) Decision {

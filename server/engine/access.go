@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -50,17 +51,22 @@ func (e *Engine) named(r *decision.Request) *decision.Request {
 
 // evaluate makes the access decision in four steps:
 //
-//  1. The tables give the rules that match the request, the hits.
+//  1. The tables give the rules that match the request, the hits; those of bindings that do
+//     not hold now are left out.
 //  2. OPA reports which hits hold and, if a deny policy can concern the request, what
 //     deny policies decide.
 //  3. A deny policy that denies decides alone.
 //  4. Otherwise the first of the hits that hold decides, in the order of evaluation.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
-	v.hits = e.tree.Find(v.request)
+	at := dates.Of(now)
+	now = at.Time() // OPA's clock has no other instants
+	var span dates.Span
+	v.hits, span = holding(e.tree.Find(v.request), at)
 	query := &e.queries.grants
 	if e.features.Has(tables.FeatureDenyPolicies) {
 		if v.forms = otherForms(v.request, e.queries.denyResources); e.denials.CanConcern(v.request, v.forms) {
 			query, v.sendRequest = &e.queries.findings, true
+			span = e.denials.Around(span, at, v.request, v.forms)
 		}
 	}
 	value, err := e.query(ctx, query, v, now)
@@ -72,9 +78,12 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 		return decision.Decision{}, err
 	}
 	if found.denial.denied {
-		return found.denial.decision(now), nil
+		d := found.denial.decision(now)
+		d.Span = span
+		return d, nil
 	}
 	d := decideByRules(v.request, found.hold, found.undecided)
+	d.Span = span
 	found.denial.addTo(&d, now)
 	if e.access.ReadsClock && slices.ContainsFunc(v.hits, callsExtension) {
 		// Some extension reads the clock. Whether it is this one, and until when its
@@ -82,6 +91,20 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 		d.Expires = now
 	}
 	return d, nil
+}
+
+// holding returns the hits of bindings that hold at an instant, in place, and the time in
+// which the same ones do.
+func holding(hits []match.Hit, at dates.Instant) ([]match.Hit, dates.Span) {
+	var span dates.Span
+	kept := hits[:0]
+	for _, h := range hits {
+		span = span.Around(at, h.Binding.Dates)
+		if h.Binding.Dates.Holds(at) {
+			kept = append(kept, h)
+		}
+	}
+	return kept, span
 }
 
 // decideByRules decides by the first hit that holds, an allow or a denial; without
@@ -165,12 +188,17 @@ func matched(h match.Hit) decision.Matched {
 		APIVersion: h.Binding.APIVersion,
 		Role:       &decision.RoleRef{Kind: h.Role().Kind, Namespace: h.Role().Namespace, Name: h.Role().Name},
 		Binding:    decision.BindingRef{Source: h.Binding.Source},
+		Until:      h.Binding.Dates.End(),
 	}
 }
 
 func ruleText(m *decision.Matched) string {
-	return fmt.Sprintf("%s %s (%s %s, rule %d)",
+	text := fmt.Sprintf("%s %s (%s %s, rule %d)",
 		m.Kind, fullName(m.Namespace, m.Name), m.Role.Kind, fullName(m.Role.Namespace, m.Role.Name), m.Rule)
+	if m.Until != "" {
+		text += " until " + m.Until
+	}
+	return text
 }
 
 func fullName(namespace, name string) string {

@@ -122,6 +122,9 @@ var _ decision.Policies = (*Engine)(nil)
 // Revision is the revision of the activated bundle.
 func (e *Engine) Revision() string { return e.revision }
 
+// Now implements decision.Policies.
+func (e *Engine) Now() time.Time { return e.now() }
+
 // At implements decision.Policies.
 func (e *Engine) At(now time.Time) decision.Policies {
 	then := *e
@@ -129,6 +132,9 @@ func (e *Engine) At(now time.Time) decision.Policies {
 	then.Policies = e.Policies.At(now)
 	return &then
 }
+
+// AtNow implements decision.Policies.
+func (e *Engine) AtNow() decision.Policies { return e.At(e.now()) }
 
 // Sequence is the sequence number of the activated bundle, zero if it has none.
 func (e *Engine) Sequence() int64 { return e.sequence }

@@ -70,6 +70,7 @@ var (
 	keySource        = ast.StringTerm("source")
 	keyEffect        = ast.StringTerm("effect")
 	keyAPIVersion    = ast.StringTerm("apiVersion")
+	keyUntil         = ast.StringTerm("until")
 )
 
 // readFindings reads OPA's answer about hits. It returns an error if the answer is
@@ -179,6 +180,9 @@ func (r *reader) denyOutcome(term *ast.Term) denyOutcome {
 		s.matched = decision.Matched{
 			Kind: m.text(keyKind), Name: m.text(keyName), Rule: m.integer(keyRule), Source: m.text(keySource),
 			Effect: m.text(keyEffect), APIVersion: m.text(keyAPIVersion),
+		}
+		if m.of.Get(keyUntil) != nil {
+			s.matched.Until = m.text(keyUntil)
 		}
 	}
 	return s

@@ -206,6 +206,6 @@ func (e *Engine) KeepsGateway(r *decision.GatewayRequest, d *decision.GatewayDec
 func (e *Engine) isOwn(targets []decision.GatewayTarget) bool {
 	g := e.projected.gatewayRules
 	return g == nil || slices.ContainsFunc(targets, func(t decision.GatewayTarget) bool {
-		return g.paths[t].isOpaque || g.paths[t].isReviewing && e.access.ReadsClock
+		return g.paths[t].isOpaque || g.paths[t].isReviewing && (e.access.ReadsClock || e.tree.HasDates() || e.denials.HasDates())
 	})
 }

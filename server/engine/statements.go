@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // Statements implements decision.Policies.
@@ -14,7 +15,7 @@ func (e *Engine) Statements() *statement.World {
 	if !statement.IsComplete(e.stated.Tables, e.features) {
 		return nil
 	}
-	return statement.NewWorld(e.stated)
+	return statement.NewWorld(e.stated).At(dates.Of(e.now()))
 }
 
 // extensionFolder is the folder of extensions in a bundle.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -74,7 +75,7 @@ func (v *viewer) explain(ctx context.Context, c view.Caller, point string, e *vi
 	e.Request = r.Encode()
 	e.Steps = v.ladder(&d)
 	if c.SeesAll {
-		e.Steps[0].Policies, e.Steps[0].MorePolicies = v.denyPolicies(&e.Steps[0])
+		e.Steps[0].Policies, e.Steps[0].MorePolicies = v.denyPolicies(&e.Steps[0], dates.Of(at))
 	}
 	e.PodSecurity = v.scores(&d, r)
 	e.WhatIf = v.whatIf(ctx, c, point, q, e, at)
@@ -218,7 +219,7 @@ const maxPolicies = 50
 
 // denyPolicies lists the deny policies in the order of evaluation, at most maxPolicies about
 // the one that decides, and how many are left out.
-func (v *viewer) denyPolicies(s *view.Step) (list []view.StepPolicy, more int) {
+func (v *viewer) denyPolicies(s *view.Step, at dates.Instant) (list []view.StepPolicy, more int) {
 	deny := tables.Of[*tables.Deny](v.revision.tables)
 	if deny == nil {
 		return nil, 0
@@ -226,7 +227,7 @@ func (v *viewer) denyPolicies(s *view.Step) (list []view.StepPolicy, more int) {
 	deciding := len(deny.Policies)
 	for i := range deny.Policies {
 		p := &deny.Policies[i]
-		row := view.StepPolicy{Name: p.Name, Precedence: p.Precedence, Source: p.Source, State: view.NoMatch}
+		row := view.StepPolicy{Name: p.Name, Precedence: p.Precedence, Source: p.Source, State: view.NoMatch, Why: p.Dates.Status(at)}
 		switch {
 		case s.State == view.Decides && p.Name == s.Matched[0].Name:
 			deciding, row.State = i, view.Decides

@@ -70,11 +70,13 @@ func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) 
 // asker asks who can do something by the viewer's revision; nil if the tables of its
 // bundle do not suffice.
 func (v *viewer) asker(policies decision.Policies) *question.Asker {
+	now := policies.Now()
+	policies = policies.At(now)
 	world := policies.Statements()
 	if world == nil {
 		return nil
 	}
-	return &question.Asker{World: world, Judge: decision.Judge(policies), Revision: v.Revision()}
+	return &question.Asker{World: world, Judge: decision.Judge(policies), Revision: v.Revision(), Now: now}
 }
 
 // statedBy returns the members that the question of a matrix states for all rows.

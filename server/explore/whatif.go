@@ -74,7 +74,7 @@ func (v *viewer) whatIf(ctx context.Context, c view.Caller, point string, q deci
 	switch r := q.(type) {
 	case *decision.Request:
 		groups.withoutEach(r.Groups, func(left []string) func(members) { return set("groups", left) })
-		v.accessAlternatives(others, c, r, e, v.policies.At(at))
+		v.accessAlternatives(ctx, others, c, r, e, v.policies.At(at))
 	case *decision.VisibilityRequest:
 		groups.withoutEach(r.Groups, func(left []string) func(members) { return set("groups", left) })
 		v.visibilityAlternatives(others, c, r, at)
@@ -111,7 +111,7 @@ func (v *viewer) decideWhatIf(ctx context.Context, point string, w *view.WhatIf,
 	return true
 }
 
-func (v *viewer) accessAlternatives(a *alternatives, c view.Caller, r *decision.Request, e *view.Explanation, p decision.Policies) {
+func (v *viewer) accessAlternatives(ctx context.Context, a *alternatives, c view.Caller, r *decision.Request, e *view.Explanation, p decision.Policies) {
 	if completed := impliedOf(r, p); completed != r {
 		a.add(asAuthenticated, set("groups", completed.Groups))
 	}
@@ -130,6 +130,10 @@ func (v *viewer) accessAlternatives(a *alternatives, c view.Caller, r *decision.
 	}
 	if other, ok := otherThan(v.clusters(c), r.Cluster); ok {
 		a.add("in cluster "+other, set("cluster", other))
+	}
+	if end := p.Access(ctx, r).Span.End; c.SeesAll && end != nil {
+		a.add("at "+end.String()+", when a document begins or ends", func(members) {})
+		a.list[len(a.list)-1].At = end.String()
 	}
 	if r.Verb != "get" {
 		a.add("the verb is get", set("verb", "get"))

@@ -113,6 +113,9 @@ type StepPolicy struct {
 	Precedence int    `json:"precedence"`
 	Source     string `json:"source"`
 	State      string `json:"state"` // Decides, NoMatch or NotAsked
+	// Why is why the policy does not hold at the time: that it begins or ended; empty if it
+	// does.
+	Why string `json:"why,omitempty"`
 }
 
 // Excerpt is a part of a document.

@@ -149,6 +149,7 @@ func ofOracle(d oracle.Decision) answer {
 			m.Role = &decision.RoleRef{Kind: e.Role.Kind, Namespace: e.Role.Namespace, Name: e.Role.Name}
 			m.Binding.Source = e.Binding.Source
 		}
+		m.Until = e.Until
 		a.Matched = append(a.Matched, m)
 	}
 	a.Warnings = d.Warnings()
@@ -189,13 +190,13 @@ func ofEngine(t *testing.T, e *engine.Engine, text string) (answer, []decision.P
 	return ofDecision(d), d.Pods
 }
 
-func ofStock(t *testing.T, query rego.PreparedEvalQuery, text string) answer {
+func ofStock(t *testing.T, query rego.PreparedEvalQuery, text string, options ...rego.EvalOption) answer {
 	t.Helper()
 	var input any
 	if err := json.Unmarshal([]byte(text), &input); err != nil {
 		t.Fatal(err)
 	}
-	result, err := query.Eval(context.Background(), rego.EvalInput(input))
+	result, err := query.Eval(context.Background(), append(options, rego.EvalInput(input))...)
 	if err != nil || len(result) != 1 {
 		t.Fatalf("%s: %v, %v", text, result, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 )
@@ -134,7 +135,7 @@ func (e *edited) read() bool {
 	if !maps.EqualFunc(got.Files, want.Files, bytes.Equal) {
 		e.t.Fatalf("got other files than the directory alone gives: %s\nwant %s", got.Files[bundles.DataPath], want.Files[bundles.DataPath])
 	}
-	if got, want := translator.Lint(got), translator.Lint(want); !reflect.DeepEqual(got, want) {
+	if got, want := translator.Lint(got, lint.Ends{}), translator.Lint(want, lint.Ends{}); !reflect.DeepEqual(got, want) {
 		e.t.Fatalf("lint\ngot  %+v\nwant %+v", got, want)
 	}
 	e.last = state{files: maps.Clone(e.files), stated: e.stated, cluster: e.cluster}

@@ -55,7 +55,7 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 			case "inheritance":
 				c.compareAt(t, "gateway", readTimed(t, cases), embeddedGuard)
 			default:
-				c.compare(t, readInputs(t, cases))
+				c.compareAt(t, "access", readTimed(t, cases), embeddedDecision)
 			}
 		})
 	}
@@ -69,7 +69,7 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 		c := newComparison(t, dir, true)
 		c.test(t)
 		own := ownRequests(t, dir)
-		c.compare(t, own["access"])
+		c.compareAt(t, "access", timed(own["access"]), embeddedDecision)
 		c.compareAt(t, "visibility", timed(own["visibility"]), embeddedView)
 		c.compareAt(t, "gateway", timed(own["gateway"]), embeddedGuard)
 	})
@@ -221,28 +221,6 @@ func stockEval(t *testing.T, path string, input []byte, query string, isStrict b
 	return decided
 }
 
-// compare has OPA decide all inputs, each as its input.
-func (c *comparison) compare(t *testing.T, inputs []json.RawMessage) {
-	t.Helper()
-	text, err := json.Marshal(inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	decided := c.decide(t, text, "[decision | some request in input; decision := data.writ.access.decision with input as request]")
-	if len(decided) != len(inputs) || len(inputs) == 0 {
-		t.Fatalf("got %d decisions for %d requests", len(decided), len(inputs))
-	}
-	embedded, err := engine.Activate(context.Background(), c.bundle, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, input := range inputs {
-		if want := embeddedDecision(t, embedded, input); !reflect.DeepEqual(decided[i], want) {
-			t.Errorf("%s\nOPA    %v\nengine %v", input, decided[i], want)
-		}
-	}
-}
-
 // embeddedDecision is the embedded engine's decision as JSON values.
 func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 	t.Helper()
@@ -305,8 +283,8 @@ func timed(inputs []json.RawMessage) []timedInput {
 	return rows
 }
 
-// compareAt is compare for points whose decisions have another form, and cases times of
-// their own.
+// compareAt has OPA decide all requests at a point, each as its input at its time, and
+// compares with the embedded engine.
 func (c *comparison) compareAt(t *testing.T, point string, rows []timedInput, ask func(*testing.T, *engine.Engine, []byte) map[string]any) {
 	t.Helper()
 	if len(rows) == 0 {

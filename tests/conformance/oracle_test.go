@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -79,6 +80,13 @@ func TestOracleAgrees(t *testing.T) {
 			var r oracle.Request
 			if err := json.Unmarshal(c.Input, &r); err != nil {
 				t.Fatalf("%s: %v", c.Name, err)
+			}
+			world.Now = time.Now()
+			if c.Now != "" {
+				var err error
+				if world.Now, err = time.Parse(time.RFC3339Nano, c.Now); err != nil {
+					t.Fatalf("%s: %v", c.Name, err)
+				}
 			}
 			d := world.Decide(r)
 			if d.Matched == nil {
@@ -187,7 +195,9 @@ func loadDocument(w *access.World, d node, namespace, name string) {
 			loadDocument(w, item.(map[string]any), "", "")
 		}
 	case denied && kind == "denypolicy":
-		w.DenyPolicies = append(w.DenyPolicies, denyPolicy(d.object("spec"), name))
+		p := denyPolicy(d.object("spec"), name)
+		p.Dates = annotatedDates(d)
+		w.DenyPolicies = append(w.DenyPolicies, p)
 	case denied:
 		w.Escalations = append(w.Escalations, escalation(d.object("spec"), namespace, name))
 	case kubernetes && strings.HasSuffix(kind, "binding"):
@@ -236,7 +246,13 @@ func originBinding(d node, namespace, name string) *access.OriginBinding {
 	} else if d.get("referencesGlobalRole") == true {
 		b.RoleNamespace = "master"
 	}
+	b.Dates = oracle.Dates{NotBefore: d.time("notBefore"), NotAfter: d.time("notAfter")}
 	return b
+}
+
+func annotatedDates(d node) oracle.Dates {
+	annotations := d.object("metadata").object("annotations")
+	return oracle.Dates{NotBefore: annotations.time("writ.dev/not-before"), NotAfter: annotations.time("writ.dev/not-after")}
 }
 
 func kubernetesRole(d node, namespace, name string) *access.KubernetesRole {
@@ -274,7 +290,7 @@ func selector(d node) oracle.Selector {
 
 func kubernetesBinding(d node, namespace, name string) *access.KubernetesBinding {
 	ref := d.object("roleRef")
-	b := &access.KubernetesBinding{Namespace: namespace, Name: name, RoleKind: ref.text("kind", ""), RoleName: ref.text("name", "")}
+	b := &access.KubernetesBinding{Namespace: namespace, Name: name, RoleKind: ref.text("kind", ""), RoleName: ref.text("name", ""), Dates: annotatedDates(d)}
 	for _, item := range d.list("subjects") {
 		s := node(item.(map[string]any))
 		b.Subjects = append(b.Subjects, access.Subject{Kind: s.text("kind", ""), Namespace: s.text("namespace", ""), Name: s.text("name", "")})

@@ -39,6 +39,8 @@ type Entry struct {
 	Role RoleRef `json:"role,omitzero"`
 	// Binding is empty in the entry of a DenyPolicy.
 	Binding BindingRef `json:"binding,omitzero"`
+	// Until is when the entry ends, empty where it does not.
+	Until string `json:"until,omitempty"`
 	// Step is the step of the order over all families, 1 to 6.
 	Step int `json:"-"`
 }
@@ -78,7 +80,11 @@ type Undecided struct {
 
 // Words returns the binding, role and rule as reasons name them.
 func (e Entry) Words() string {
-	return fmt.Sprintf("%s %s (%s %s, rule %d)", e.Kind, path(e.Namespace, e.Name), e.Role.Kind, path(e.Role.Namespace, e.Role.Name), e.Rule)
+	text := fmt.Sprintf("%s %s (%s %s, rule %d)", e.Kind, path(e.Namespace, e.Name), e.Role.Kind, path(e.Role.Namespace, e.Role.Name), e.Rule)
+	if e.Until != "" {
+		text += " until " + e.Until
+	}
+	return text
 }
 
 func path(namespace, name string) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -16,7 +17,7 @@ const versionKubernetes = "rbac.authorization.k8s.io/v1"
 
 // kubernetesKinds are the kinds of Kubernetes RBAC.
 var kubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
-	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding").WithWords(roleWords...).WithTargets(rolesOfKubernetes).WithTexts(kubernetesTexts)
+	"Role", "ClusterRole", kindRoleBinding, kindClusterRoleBinding).WithDates(kindRoleBinding, kindClusterRoleBinding).WithWords(roleWords...).WithTargets(rolesOfKubernetes).WithTexts(kubernetesTexts)
 
 // roleWords are parts of groups that have roles and bindings.
 var roleWords = []string{"rbac", "authorization"}
@@ -41,10 +42,10 @@ func decodeKubernetes(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c.At, c.Hints = kind.Key, kubernetesHints
 	c.Skip("apiVersion", "kind")
 	namespaced := h.Kind == "Role" || h.Kind == "RoleBinding"
-	labels, identified := decodeKubernetesMetadata(d, c, &h, namespaced)
+	labels, period, identified := decodeKubernetesMetadata(d, c, &h, namespaced)
 	h.Stock = labels["kubernetes.io/bootstrapping"] == "rbac-defaults"
 	if strings.HasSuffix(h.Kind, "Binding") {
-		b := &KubernetesBinding{Header: h}
+		b := &KubernetesBinding{Header: h, Dates: period}
 		if decodeKubernetesBinding(d, c, b) && identified {
 			d.Out = append(d.Out, b)
 		}
@@ -60,13 +61,16 @@ func decodeKubernetes(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 
 // decodeKubernetesMetadata reads metadata and reports whether it identifies the
 // document.
-func decodeKubernetesMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header, namespaced bool) (labels map[string]string, ok bool) {
+func decodeKubernetesMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header, namespaced bool) (labels map[string]string, period syntax.Dates, ok bool) {
 	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}, and the namespace of a namespaced kind")
 	if m == nil {
-		return nil, false
+		return nil, period, false
 	}
 	m.Skip(syntax.ServerFields...)
 	m.Skip("generateName", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds")
+	if h.Kind == kindRoleBinding || h.Kind == kindClusterRoleBinding {
+		period = d.AnnotatedDates(m, dates.Never, "grants this")
+	}
 	ok = d.NameInto(m, h)
 	if namespaced {
 		ok = decodeKubernetesNamespace(d, m, h) && ok
@@ -75,7 +79,7 @@ func decodeKubernetesMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 	}
 	labels = m.Labels("labels")
 	m.Done()
-	return labels, ok
+	return labels, period, ok
 }
 
 // decodeKubernetesNamespace is NamespaceInto with the API server's stricter form, and the

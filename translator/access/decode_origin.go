@@ -114,6 +114,7 @@ func decodeOriginBinding(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, i
 	b := &OriginBinding{Header: h, In: in}
 	referred := decodeOriginReference(d, c, b)
 	b.Users, b.Groups = decodeNames(d, c, "userNames", "user"), decodeNames(d, c, "groupNames", "group")
+	b.Dates = c.Dates()
 	if len(b.Users)+len(b.Groups) == 0 && c.Value("userNames").Empty() && c.Value("groupNames").Empty() {
 		d.Warn(c.At, diag.NoSubjects, "", "RoleBinding %s has no subjects", syntax.Quote(h.Name))
 	}

@@ -73,6 +73,7 @@ func decodeContent(d *syntax.Decoder, n *syntax.Node, kind string, h syntax.Head
 	inner.Hints = originHints
 	identity := inner
 	if styled {
+		d.CheckUndated(metadata.Value, kind)
 		if identity = inner.Mapping("metadata"); identity != nil {
 			identity.Skip(syntax.ServerFields...)
 			identity.Skip("labels", "annotations")

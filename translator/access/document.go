@@ -42,6 +42,7 @@ type KubernetesBinding struct {
 	RoleName syntax.Text
 	Users    []string // User subjects, and service accounts as system:serviceaccount:NS:NAME
 	Groups   []string
+	Dates    syntax.Dates
 }
 
 // OriginRole is a Role of writ.dev/v1, stand-alone or from a Policy.
@@ -90,6 +91,7 @@ type OriginBinding struct {
 	RoleNamespaceAt diag.Position
 	Users           []string
 	Groups          []string
+	Dates           syntax.Dates
 	// In is the PolicyBinding that contains the binding, nil for a stand-alone one.
 	In *OriginPolicyBinding
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/extension"
@@ -86,9 +87,9 @@ func roleRow(d *syntax.Header) tables.Role {
 	return tables.Role{Family: d.Family, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Source: d.At.Source()}
 }
 
-// bindingRow returns the row of a binding to a role. Its grants reach every namespace if
-// isCluster is set.
-func bindingRow(d, role *syntax.Header, isCluster bool) tables.Binding {
+// bindingRow returns the row of a binding to a role, which holds in a period. Its grants
+// reach every namespace if isCluster is set.
+func bindingRow(d, role *syntax.Header, period *dates.Period, isCluster bool) tables.Binding {
 	return tables.Binding{
 		Family:     d.Family,
 		APIVersion: d.APIVersion,
@@ -98,11 +99,15 @@ func bindingRow(d, role *syntax.Header, isCluster bool) tables.Binding {
 		Role:       roleKey(role),
 		Cluster:    isCluster,
 		Stock:      d.Stock,
+		Dates:      period,
 		Source:     d.At.Source(),
 	}
 }
 
-const kindClusterRoleBinding = "ClusterRoleBinding"
+const (
+	kindRoleBinding        = "RoleBinding"
+	kindClusterRoleBinding = "ClusterRoleBinding"
+)
 
 func (l *lowerer) kubernetes(c *change, r *Resolved) {
 	removed, added := directory.Changes(l.seen.KubernetesRoles, r.KubernetesRoles, sameKubernetesRole)
@@ -121,7 +126,7 @@ func (l *lowerer) kubernetes(c *change, r *Resolved) {
 	}
 	for _, binding := range bound {
 		d := binding.Document
-		c.bind(bindingRow(&d.Header, binding.Role.Meta(), d.Kind == kindClusterRoleBinding), d.Users, d.Groups)
+		c.bind(bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, d.Kind == kindClusterRoleBinding), d.Users, d.Groups)
 	}
 }
 

@@ -27,7 +27,7 @@ func (l *lowerer) origin(c *change, r *Resolved) {
 	}
 	for _, binding := range bound {
 		d := binding.Document
-		c.bind(bindingRow(&d.Header, binding.Role.Meta(), d.Namespace == r.Master), d.Users, d.Groups)
+		c.bind(bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, d.Namespace == r.Master), d.Users, d.Groups)
 	}
 }
 

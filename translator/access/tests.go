@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
@@ -19,6 +20,8 @@ type testRow struct {
 	decides bool
 	Request map[string]any `json:"request"`
 	Binding map[string]any `json:"binding"`
+	// Now is the time of the request, nil for a binding without dates.
+	Now *dates.Instant `json:"now,omitempty"`
 }
 
 // accessTests returns one file for each bound role, with two rows for each rule: a
@@ -86,10 +89,13 @@ func roleRows(access *tables.Access, role tables.Role, by bindingSubject) []test
 				request["namespace"] = binding.Namespace
 			}
 		}
-		rows = append(rows,
-			testRow{fmt.Sprintf("rule %d", rule), true, pair.hit, want},
-			testRow{fmt.Sprintf("beside rule %d", rule), false, pair.miss, want},
-		)
+		hit := testRow{note: fmt.Sprintf("rule %d", rule), decides: true, Request: pair.hit, Binding: want}
+		miss := testRow{note: fmt.Sprintf("beside rule %d", rule), Request: pair.miss, Binding: want}
+		if binding.Dates == nil {
+			rows = append(rows, hit, miss)
+			return
+		}
+		rows = append(rows, datedRows(hit, miss, binding.Dates)...)
 	}
 	for _, rule := range role.Kubernetes {
 		if len(rule.Paths) == 0 || binding.Cluster {
@@ -99,6 +105,28 @@ func roleRows(access *tables.Access, role tables.Role, by bindingSubject) []test
 	for _, rule := range role.Origin {
 		add(rule.Rule, sampleOrigin(rule))
 	}
+	return rows
+}
+
+// datedRows returns the rows of a binding with dates: at each bound, and one nanosecond
+// before.
+func datedRows(hit, miss testRow, period *dates.Period) []testRow {
+	within, out := period.Samples()
+	if len(within) == 0 {
+		return nil // the binding never holds
+	}
+	var rows []testRow
+	add := func(row testRow, now dates.Instant, decides bool) {
+		row.note, row.Now, row.decides = row.note+" at "+now.String(), &now, decides
+		rows = append(rows, row)
+	}
+	for _, now := range within {
+		add(hit, now, true)
+	}
+	for _, now := range out {
+		add(hit, now, false)
+	}
+	add(miss, append(within, out...)[0], false)
 	return rows
 }
 
@@ -120,11 +148,15 @@ func identify(request map[string]any, subject string) {
 
 func testModule(name string, role tables.Role, rows []testRow) []byte {
 	var out bytes.Buffer
+	clock := ""
+	if rows[0].Now != nil {
+		clock = " with time.now_ns as row.now"
+	}
 	fmt.Fprintf(&out, `# METADATA
 # description: |
 #   What the rules of one role decide and what they leave alone. Generated from
-#   the role; its source: %s
-package compiled.tests.access[%s]
+#   the role; its source: %[1]s
+package compiled.tests.access[%[2]s]
 
 _matches(entry, row) if {
 	every key, value in row.binding {
@@ -133,7 +165,7 @@ _matches(entry, row) if {
 }
 
 _decides(row) if {
-	some entry in data.writ.access.matched with input as row.request
+	some entry in data.writ.access.matched with input as row.request%[3]s
 	_matches(entry, row)
 }
 
@@ -146,7 +178,7 @@ test_neighbour[note] if {
 	some note, row in _neighbours
 	not _decides(row)
 }
-`, regotext.Comment(role.Source), regotext.Quote(name+"_test"))
+`, regotext.Comment(role.Source), regotext.Quote(name+"_test"), clock)
 	writeRows(&out, "_decisive", rows, true)
 	writeRows(&out, "_neighbours", rows, false)
 	return out.Bytes()

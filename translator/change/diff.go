@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -34,9 +35,9 @@ type Options struct {
 	Namespace string
 	Now       time.Time
 	// SetNow, if not nil, sets the time at which the judges decide. Then the revisions are
-	// compared at each later boundary too of a policy that is not the same in both.
+	// compared at each later boundary too of a document that is not the same in both.
 	SetNow func(time.Time)
-	// AllTimes adds the boundaries of policies that are the same in both revisions.
+	// AllTimes adds the boundaries of documents that are the same in both revisions.
 	AllTimes bool
 	// Details are what differs without a decision that differs.
 	Details bool
@@ -73,17 +74,20 @@ func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	if x, y := a.World.Access.Cluster, b.World.Access.Cluster; x != y {
 		return nil, fmt.Errorf("a decides for cluster %q and b for cluster %q (empty: all clusters); compare bundles of one cluster", x, y)
 	}
+	wholeA, wholeB := *a, *b
+	wholeA.World, wholeB.World = a.World.Whole(), b.World.Whole()
+	a, b = &wholeA, &wholeB
 	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}}
 	c.routed = sync.OnceValues(func() (_, _ map[Cause]string) { return gatewayDocuments(a.World), gatewayDocuments(b.World) })
 	points := c.points()
 	times := c.times(points)
-	for i, at := range times {
+	for i, m := range times {
 		if c.o.SetNow != nil {
-			c.o.SetNow(at)
+			c.o.SetNow(m.at)
 		}
-		c.o.Now = at
+		c.o.Now = m.at
 		before := len(c.classes)
-		if err := c.compare(points, i == 0); err != nil {
+		if err := c.compare(m.points, i == 0); err != nil {
 			return nil, err
 		}
 		if err := c.verify(c.classes[before:]); err != nil {
@@ -97,18 +101,19 @@ func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	return c.report(points, times)
 }
 
-// compare compares some points at one time. Only visibility depends on it.
+// compare compares some points at one time. The gateway depends on it by the point access
+// alone.
 func (c *comparison) compare(points []string, isFirst bool) error {
+	before := len(c.classes)
 	for _, point := range points {
 		var err error
 		switch {
 		case point == statement.PointVisibility:
 			err = c.visibility()
-		case !isFirst:
 		case point == statement.PointAccess:
 			err = c.access()
-		case point == statement.PointGateway:
-			err = c.gateway()
+		case point == statement.PointGateway && (isFirst || len(c.classes) > before):
+			err = c.gateway(c.classes[before:], isFirst)
 		}
 		if err != nil {
 			return err
@@ -153,7 +158,10 @@ func (c *comparison) side(x, y *space, xName, yName, point, none string) *side {
 
 // access compares the point access.
 func (c *comparison) access() error {
-	a, b := accessSpace(c.a.World), accessSpace(c.b.World)
+	at, earlier := dates.Of(c.o.Now), c.classes
+	c.classes = nil // those of this time are joined among themselves
+	defer func() { c.classes = append(earlier, c.classes...) }()
+	a, b := accessSpace(c.a.World.At(at)), accessSpace(c.b.World.At(at))
 	if err := c.pods(a, b); err != nil {
 		return err
 	}
@@ -300,6 +308,7 @@ func deref(list *[]string) []string {
 
 func sameBinding(a, b tables.Binding) bool {
 	a.Source, b.Source = "", ""
+	a.Dates, b.Dates = nil, nil // both hold
 	return a == b
 }
 

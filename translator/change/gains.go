@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
 )
@@ -20,11 +19,12 @@ type Gain struct {
 
 // Gains returns what b permits a caller that a does not, apart from what new rules grant:
 // denials that go away, views that widen, paths that open. Every user is in the group
-// system:authenticated.
-func Gains(ctx context.Context, a, b *Side, user string, groups []string, now time.Time) ([]Gain, error) {
+// system:authenticated. The options state the times of the comparison.
+func Gains(ctx context.Context, a, b *Side, user string, groups []string, o Options) ([]Gain, error) {
 	groups = append(slices.Clone(groups), "system:authenticated")
 	principals := statement.Principals(user, groups)
-	report, err := Diff(ctx, a.heldBy(principals, user, groups), b.heldBy(principals, user, groups), Options{Subject: principals[0], Now: now})
+	o.Subject = principals[0]
+	report, err := Diff(ctx, a.heldBy(principals, user, groups), b.heldBy(principals, user, groups), o)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,10 @@ import (
 // maxProbes bounds the requests that are tried for one path.
 const maxProbes = 4000
 
-// gateway compares the effective policies of each path.
-func (c *comparison) gateway() error {
-	accessChanged := slices.ContainsFunc(c.classes, func(k *class) bool { return k.point == statement.PointAccess })
+// gateway compares the effective policies of each path. found are the classes of the same
+// time; after the first time, only paths that ask the point access may differ anew.
+func (c *comparison) gateway(found []*class, isFirst bool) error {
+	accessChanged := slices.ContainsFunc(found, func(k *class) bool { return k.point == statement.PointAccess })
 	a, b := pathsOf(c.a.World), pathsOf(c.b.World)
 	documentsA, documentsB := c.routed()
 	rank(a, b)
@@ -25,7 +26,7 @@ func (c *comparison) gateway() error {
 		x, y := a[path], b[path]
 		rules, causes := differentRules(x, y), placeCauses(x, y, documentsA, documentsB)
 		reviews := accessChanged && (x != nil && x.reviews || y != nil && y.reviews)
-		if len(rules)+len(causes) == 0 && !reviews {
+		if !reviews && (len(rules)+len(causes) == 0 || !isFirst) {
 			continue
 		}
 		k := &class{point: statement.PointGateway, why: []string{statement.WhyGateway}, paths: []string{path}, rules: rules}

@@ -19,7 +19,7 @@ import (
 type Report struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// Now is the time of the comparison, Until the next time at which a policy begins or
+	// Now is the time of the comparison, Until the next time at which a document begins or
 	// ends to hold, or nil.
 	Now        time.Time        `json:"now"`
 	Until      *time.Time       `json:"until"`
@@ -159,7 +159,7 @@ type Inexact struct {
 const maxListed = 1_000_000
 
 // report numbers the statements and orders everything.
-func (c *comparison) report(points []string, times []time.Time) (*Report, error) {
+func (c *comparison) report(points []string, times []moment) (*Report, error) {
 	r := &Report{A: *c.a, B: *c.b, Now: c.o.Now.UTC(), Summary: map[string]int{"accepted": 0}, Classes: []Class{}, Groups: []Group{},
 		Details: []Detail{}, Notes: []string{}, found: make(map[string]*class)}
 	g := new(statement.Registry)
@@ -337,7 +337,7 @@ func (k *Class) merge(o *Class) {
 }
 
 // cover states what was compared.
-func (c *comparison) cover(r *Report, points []string, times []time.Time) {
+func (c *comparison) cover(r *Report, points []string, times []moment) {
 	r.Coverage = Coverage{Points: points, Subjects: cmp.Or(c.o.Subject, "all"), Namespaces: cmp.Or(c.o.Namespace, "all"), At: []time.Time{},
 		Compared: []string{"outcome"}, Inexact: []Inexact{},
 		NotCompared: []map[string]string{
@@ -346,8 +346,8 @@ func (c *comparison) cover(r *Report, points []string, times []time.Time) {
 			{"what": "facts that an endpoint fills in", "why": "fetched pods and labels of clusters are part of the request here"},
 			{"what": "rate limits and aggregated values", "why": "they do not decide"},
 		}}
-	for _, at := range times {
-		r.Coverage.At = append(r.Coverage.At, at.UTC())
+	for _, m := range times {
+		r.Coverage.At = append(r.Coverage.At, m.at.UTC())
 	}
 	if points == nil {
 		r.Coverage.Points = []string{}

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"time"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -39,12 +40,7 @@ func decodeDecisionSpec(d *syntax.Decoder, c *syntax.Cursor, t *DecisionTest) {
 	if point := c.Required("point"); point != nil {
 		t.Point, t.PointAt = point.Value, d.At(point)
 	}
-	if now := c.Text("now"); now != nil {
-		t.Now = now.Value
-		if _, err := time.Parse(time.RFC3339, now.Value); err != nil {
-			c.Fail(now, diag.BadValue, `write it like "2026-01-20T10:00:00Z"`, "now %s must be an RFC 3339 time", syntax.Quote(now.Value))
-		}
-	}
+	t.Now = decodeNow(c)
 	cases, at := c.List("cases")
 	switch {
 	case c.Value("cases") == nil:
@@ -67,12 +63,27 @@ func decodeDecisionCase(d *syntax.Decoder, n *syntax.Node, point string) Decisio
 	if name := c.Required("name"); name != nil {
 		out.Name = name.Value
 	}
+	out.Now = decodeNow(c)
 	out.Request, out.Expect = decodeObject(d, c, "request"), decodeObject(d, c, "expect")
 	if n, known := c.Value("expect"), decisions[point]; n != nil && known != nil {
 		checkExpected(c, "a decision at the point "+point, n, known)
 	}
 	c.Done()
 	return out
+}
+
+// decodeNow returns the time of a test or of a case, nil without one.
+func decodeNow(c *syntax.Cursor) *time.Time {
+	n := c.Text("now")
+	if n == nil {
+		return nil
+	}
+	at, err := dates.Parse(n.Value)
+	if err != nil {
+		c.Fail(n, diag.BadValue, dates.Hint, "now %s %s", syntax.Quote(n.Value), err)
+		return nil
+	}
+	return &at
 }
 
 // decodeObject returns a required mapping as JSON.

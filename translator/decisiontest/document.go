@@ -1,6 +1,8 @@
 package decisiontest
 
 import (
+	"time"
+
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -15,7 +17,7 @@ type DecisionTest struct {
 	// stated.
 	Point   string
 	PointAt diag.Position
-	Now     string // RFC 3339, empty: the engine's clock
+	Now     *time.Time // nil: the engine's clock
 	Cases   []DecisionCase
 }
 
@@ -23,6 +25,7 @@ type DecisionTest struct {
 type DecisionCase struct {
 	At   diag.Position
 	Name string
+	Now  *time.Time // nil: that of the test
 	// Request and Expect are JSON.
 	Request []byte
 	Expect  []byte

@@ -16,10 +16,7 @@ type members map[string]members
 // one is a value without members.
 var one = members{}
 
-var (
-	refusal = members{"code": one, "message": one}
-	matched = members{"kind": one, "namespace": one, "name": one, "rule": one, "source": one}
-)
+var refusal = members{"code": one, "message": one}
 
 // decisions are the members of decisions by their point. A point that is missing here has
 // decisions with any members.
@@ -29,16 +26,18 @@ var decisions = map[string]members{
 		"podSecurity": {"policy": one, "action": one, "score": one, "factors": one},
 		"matched": {
 			"kind": one, "namespace": one, "name": one, "rule": one, "source": one, "effect": one, "apiVersion": one,
-			"role": {"kind": one, "namespace": one, "name": one}, "binding": {"source": one},
+			"role": {"kind": one, "namespace": one, "name": one}, "binding": {"source": one}, "until": one,
 		},
 	},
 	"visibility": {
 		"decision": one, "permissions": one, "policy": one, "reason": one, "filters": nil, "visible": one,
-		"aggregations": nil, "metrics": nil, "matched": matched, "error": refusal,
+		"aggregations": nil, "metrics": nil, "error": refusal,
+		"matched": {"kind": one, "namespace": one, "name": one, "rule": one, "source": one, "until": one},
 	},
 	"gateway": {
 		"allowed": one, "denied": one, "status": one, "reason": one, "warnings": one, "target": {"gateway": one, "route": one},
-		"policies": one, "rules": nil, "matched": matched, "response": {"code": one, "message": one, "headers": nil, "body": one},
+		"matched":  {"kind": one, "namespace": one, "name": one, "rule": one, "source": one},
+		"policies": one, "rules": nil, "response": {"code": one, "message": one, "headers": nil, "body": one},
 		"headers": nil, "metadata": nil, "error": refusal,
 	},
 }

@@ -21,7 +21,7 @@ const (
 // kinds are the kinds of deny policies and of the escalations that refer to them, and the
 // kinds of the group that hold no policy.
 var kinds = slices.Concat(
-	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).WithWords("breakglass").WithTexts(fieldTexts),
+	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).WithDates(kindDenyPolicy).WithWords("breakglass").WithTexts(fieldTexts),
 	syntax.SkippedKinds(group, "BreakglassSession", "ClusterConfig", "DebugSession", "DebugSessionTemplate", "DebugPodTemplate",
 		"DebugSessionClusterBinding", "IdentityProvider", "MailProvider", "AuditConfig"),
 )
@@ -40,10 +40,10 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 	c := d.Cursor(n, h.Kind, false)
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind", "status")
-	identified := decodeDenyPolicyMetadata(d, c, &h)
+	identified, period := decodeDenyPolicyMetadata(d, c, &h)
 	spec := c.RequiredMapping("spec", "")
 	if h.Kind == kindDenyPolicy {
-		p := &DenyPolicy{Header: h, Precedence: defaultPrecedence}
+		p := &DenyPolicy{Header: h, Precedence: defaultPrecedence, Dates: period}
 		decodeDenyPolicy(d, spec, p)
 		if identified {
 			d.Out = append(d.Out, p)
@@ -61,14 +61,17 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 
 // decodeDenyPolicyMetadata reads metadata and reports whether it identifies the
 // document, which a namespace does not.
-func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) bool {
+func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) (identified bool, period syntax.Dates) {
 	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}")
 	if m == nil {
-		return false
+		return false, period
 	}
 	m.Skip(syntax.ServerFields...)
 	m.Skip("generateName", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds")
-	identified := d.CustomNameInto(m, h)
+	if h.Kind == kindDenyPolicy {
+		period = d.AnnotatedDates(m, nil, "denies")
+	}
+	identified = d.CustomNameInto(m, h)
 	m.Labels("labels")
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
 		if h.Kind == kindDenyPolicy {
@@ -79,7 +82,7 @@ func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 		}
 	}
 	m.Done()
-	return identified
+	return identified, period
 }
 
 // decodeDenyPolicy decodes the spec of a DenyPolicy.

@@ -19,6 +19,7 @@ type DenyPolicy struct {
 	Rules                       []DenyRule
 	Impersonation               []ImpersonationRule
 	Pod                         *PodSecurity // nil without podSecurityRules
+	Dates                       syntax.Dates
 }
 
 // EscalationRef is an entry of escalationRefs, as written and parsed.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
@@ -105,7 +106,11 @@ func denyModule(policy *tables.DenyPolicy) []byte {
 	if policy.Pod != nil {
 		m.Out.WriteString("\nimport data.writ.access.deny\nimport data.writ.access.pod\n")
 	}
-	scope := scopeClauses(m, policy)
+	if policy.Dates != nil && policy.Dates.Until != nil {
+		m.Metadata("When DenyPolicy "+policy.Name+" ends, in nanoseconds", policy.Source)
+		fmt.Fprintf(&m.Out, "\nuntil[%s] := %d\n", regotext.Quote(policy.Name), *policy.Dates.Until)
+	}
+	scope := slices.Concat(dateClauses(policy.Dates), scopeClauses(m, policy))
 	for i := range policy.Rules {
 		writeDenyRule(m, policy, &policy.Rules[i], scope)
 	}
@@ -116,6 +121,24 @@ func denyModule(policy *tables.DenyPolicy) []byte {
 		writePodSecurity(m, policy, scope)
 	}
 	return m.Bytes()
+}
+
+// dateClauses are the conditions of a period.
+func dateClauses(p *dates.Period) []string {
+	var conditions []string
+	switch {
+	case p == nil:
+	case p.Never:
+		conditions = append(conditions, "false")
+	default:
+		if p.From != nil {
+			conditions = append(conditions, fmt.Sprintf("time.now_ns() >= %d", *p.From))
+		}
+		if p.Until != nil {
+			conditions = append(conditions, fmt.Sprintf("time.now_ns() < %d", *p.Until))
+		}
+	}
+	return conditions
 }
 
 // scopeClauses is the conditions of appliesTo. An escalation that refers to the policy

@@ -71,6 +71,7 @@ func denyPolicy(p *ResolvedPolicy) tables.DenyPolicy {
 		Sessions:   d.Sessions,
 		Rules:      make([]tables.DenyRule, 0, len(d.Rules)),
 		Pod:        podSecurity(d.Pod),
+		Dates:      d.Dates.Period,
 	}
 	for _, ref := range d.EscalationRefs {
 		out.EscalationRefs = append(out.EscalationRefs, ref.Glob)

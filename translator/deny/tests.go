@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
@@ -35,6 +36,7 @@ func denyTests(deny *tables.Deny) map[string][]byte {
 		if policy.Pod != nil {
 			t.pod()
 		}
+		t.date()
 		if name := emit.FileName(policy.Name); len(t.denied)+len(t.seen) > 0 {
 			files["compiled/tests/deny/"+name+"_test.rego"] = t.module(name)
 		}
@@ -49,6 +51,41 @@ type denySamples struct {
 	denied, passed map[string]any // {"stage", "rule", "request"}
 	seen, unseen   map[string]any // {"factor", "request"}
 	reached        map[string]any // {"points", "action", "request"}
+}
+
+// date gives the rows of a policy with dates their times: at each bound, and one nanosecond
+// before.
+func (t *denySamples) date() {
+	if t.policy.Dates == nil {
+		return
+	}
+	within, out := t.policy.Dates.Samples()
+	at := func(note string, row any, now dates.Instant) (string, map[string]any) {
+		timed := maps.Clone(row.(map[string]any))
+		timed["now"] = now
+		return note + " at " + now.String(), timed
+	}
+	spread := func(rows, others map[string]any) {
+		for note, row := range maps.Clone(rows) {
+			delete(rows, note)
+			for _, now := range within {
+				name, timed := at(note, row, now)
+				rows[name] = timed
+			}
+			for _, now := range out {
+				name, timed := at(note, row, now)
+				others[name] = timed
+			}
+		}
+	}
+	some := append(slices.Clone(within), out...)[0]
+	for _, rows := range []map[string]any{t.passed, t.unseen, t.reached} {
+		for _, row := range rows {
+			row.(map[string]any)["now"] = some
+		}
+	}
+	spread(t.denied, t.passed)
+	spread(t.seen, t.unseen)
 }
 
 func (t *denySamples) scope() {
@@ -200,25 +237,29 @@ func riskyPod(factor string) map[string]any {
 
 func (t *denySamples) module(name string) []byte {
 	var out bytes.Buffer
+	clock := ""
+	if t.policy.Dates != nil {
+		clock = " with time.now_ns as row.now"
+	}
 	fmt.Fprintf(&out, `# METADATA
 # description: |
 #   What one deny policy denies and what it leaves alone. Generated from it; its
-#   source: %s
-package compiled.tests.deny%s
+#   source: %[1]s
+package compiled.tests.deny%[2]s
 
 _denies(row) if {
-	some found in data.compiled.deny.rules with input as row.request
-	found[1] == %s
+	some found in data.compiled.deny.rules with input as row.request%[3]s
+	found[1] == %[4]s
 	found[2] == row.stage
 	found[3] == row.rule
 }
 
 _sees(row) if {
-	some found in data.compiled.deny.pods with input as row.request
-	found[1] == %s
+	some found in data.compiled.deny.pods with input as row.request%[3]s
+	found[1] == %[4]s
 	row.factor in found[3].factors
 }
-`, regotext.Comment(t.policy.Source), regotext.Key(name+"_test"), regotext.Quote(t.policy.Name), regotext.Quote(t.policy.Name))
+`, regotext.Comment(t.policy.Source), regotext.Key(name+"_test"), clock, regotext.Quote(t.policy.Name))
 	if t.policy.Pod != nil {
 		fmt.Fprintf(&out, `
 _reaches(row) if {

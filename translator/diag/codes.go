@@ -40,7 +40,7 @@ func Explanations() []Explanation {
 
 // explanations is the table, in the same groups as the codes below.
 var explanations = [][]Explanation{
-	documentExplanations, restrictionExplanations, referenceExplanations,
+	documentExplanations, dateExplanations, restrictionExplanations, referenceExplanations,
 	warningExplanations, riskExplanations, acceptExplanations, denyPolicyExplanations, visibilityExplanations, gatewayExplanations, sourceExplanations,
 }
 
@@ -56,6 +56,13 @@ const (
 	BadValue        Code = "bad-value"
 	BadPattern      Code = "bad-pattern"
 	TooManyMistakes Code = "too-many-mistakes"
+
+	NeverValid        Code = "never-valid"
+	UnknownAnnotation Code = "unknown-annotation"
+	DatesNotEnforced  Code = "dates-not-enforced"
+	Expired           Code = "expired"
+	EndsSoon          Code = "ends-soon"
+	TestNeedsNow      Code = "test-needs-now"
 
 	EmptyRestriction   Code = "empty-restriction"
 	UnknownRestriction Code = "unknown-restriction"

@@ -22,11 +22,11 @@ var fields = map[reflect.Type][]string{
 		"Rule", "Source", "Deny", "Verbs", "NotVerbs", "Kinds", "NotKinds", "Restrictions",
 	},
 	reflect.TypeFor[tables.Restrictions](): {"Fields", "Labels", "SameMinion", "Expression", "Extension", "Params"},
-	reflect.TypeFor[tables.Binding]():      {"Family", "APIVersion", "Kind", "Namespace", "Name", "Role", "Cluster", "Stock", "Source"},
+	reflect.TypeFor[tables.Binding]():      {"Family", "APIVersion", "Kind", "Namespace", "Name", "Role", "Cluster", "Stock", "Source", "Dates"},
 	reflect.TypeFor[tables.Deny]():         {"Policies", "Escalations", "Resources"},
 	reflect.TypeFor[tables.DenyPolicy](): {
 		"Name", "Precedence", "Source", "Clusters", "Tenants", "Sessions", "EscalationRefs", "ReferredBy", "Rules",
-		"Impersonation", "Pod",
+		"Impersonation", "Pod", "Dates",
 	},
 	reflect.TypeFor[tables.DenyRule]():             {"Rule", "Source", "Actions", "Resources", "Namespaces", "Names", "NeedsName"},
 	reflect.TypeFor[tables.DenyAction]():           {"Verbs", "VerbPrefix", "Groups"},

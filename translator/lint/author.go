@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -34,8 +35,10 @@ type Question struct {
 // Escalation returns a diagnostic for each rule that the author grants without having
 // it: in roles that are new or changed compared with the base, and through bindings
 // that are new or changed. Removing rules or roles grants nothing. If base is nil,
-// everything is new, and the author's permissions are those of the same documents.
-func Escalation(r *access.Resolved, access, base *tables.Access, author Author) diag.List {
+// everything is new, and the author's permissions are those of the same documents. Grants
+// of the author that end, or do not hold now, cover nothing: what they would cover may not
+// end with them.
+func Escalation(r *access.Resolved, access, base *tables.Access, author Author, at dates.Instant) diag.List {
 	before := base
 	if base == nil {
 		base, before = access, &tables.Access{}
@@ -43,7 +46,7 @@ func Escalation(r *access.Resolved, access, base *tables.Access, author Author) 
 	c := &escalation{
 		access: access,
 		author: author,
-		held:   newPermissions(base, author),
+		held:   newPermissions(base, author, at),
 		places: placesOf(r),
 
 		masterChanged: base.Master != access.Master,
@@ -56,7 +59,7 @@ func Escalation(r *access.Resolved, access, base *tables.Access, author Author) 
 	now, then := subjectsOf(access), subjectsOf(before)
 	for key, b := range access.Bindings.All() {
 		was := before.Bindings.At(key)
-		if b.Role != was.Role || b.Cluster != was.Cluster || !slices.Equal(now[key], then[key]) {
+		if b.Role != was.Role || b.Cluster != was.Cluster || !b.Dates.Equal(was.Dates) || !slices.Equal(now[key], then[key]) {
 			c.binding(key, *b)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // InCheck reports whether a code is one of translating documents, without lint.
 func InCheck(code diag.Code) bool {
 	return !strings.HasPrefix(string(code), "risk-") &&
-		!slices.Contains([]diag.Code{diag.EscalationGrant, diag.Escalation, diag.StockRoleInMaster, diag.ReviewDenies}, code)
+		!slices.Contains([]diag.Code{diag.EscalationGrant, diag.Escalation, diag.StockRoleInMaster, diag.ReviewDenies, diag.Expired, diag.EndsSoon, diag.TestNeedsNow}, code)
 }
 
 // Check returns the warnings about documents that compile, sorted.

@@ -3,6 +3,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -14,6 +15,7 @@ const originGroup = "writ.dev"
 type permissions struct {
 	access   *tables.Access
 	subjects []string
+	now      dates.Instant
 	cluster  boundRules
 	local    map[string]ruleSet // results of in, by scope
 }
@@ -31,8 +33,8 @@ type ruleSet struct {
 	ends  [4]int
 }
 
-func newPermissions(access *tables.Access, author Author) *permissions {
-	h := &permissions{access: access, local: make(map[string]ruleSet)}
+func newPermissions(access *tables.Access, author Author, now dates.Instant) *permissions {
+	h := &permissions{access: access, now: now, local: make(map[string]ruleSet)}
 	if author.User != "" {
 		h.subjects = append(h.subjects, "user:"+author.User)
 	}
@@ -72,15 +74,20 @@ func (h *permissions) boundRules(subjects tables.Map[[]string]) boundRules {
 	slices.Sort(keys)
 	var out boundRules
 	for _, key := range slices.Compact(keys) {
-		role := h.access.Roles.At(h.access.Bindings.At(key).Role)
+		binding := h.access.Bindings.At(key)
+		lasts := binding.Dates.Holds(h.now) && binding.Dates.End() == ""
+		role := h.access.Roles.At(binding.Role)
 		for i := range role.Kubernetes {
+			if !lasts {
+				continue
+			}
 			out.allow = append(out.allow, implication.Rule{Kubernetes: &role.Kubernetes[i]})
 		}
 		for i := range role.Origin {
 			switch r := &role.Origin[i]; {
 			case r.Deny:
 				out.deny = append(out.deny, implication.Rule{Origin: r})
-			case r.Restrictions == nil:
+			case r.Restrictions == nil && lasts:
 				out.allow = append(out.allow, implication.Rule{Origin: r})
 			}
 		}

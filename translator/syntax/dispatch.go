@@ -129,6 +129,9 @@ func (d *Decoder) unversioned(n *Node, kind *Field, styled, flat bool) {
 // versioned decodes a document as the kind of its apiVersion and kind.
 func (d *Decoder) versioned(n, version *Node, kind *Field, flat bool) {
 	if k := d.kinds.find(version.Value, kind.Value.Value, flat); k != nil {
+		if !k.dated {
+			d.CheckUndated(n.Find("metadata", false).valueOrNil(), k.Name)
+		}
 		if flat && k.DecodeFlat != nil {
 			k.DecodeFlat(d, n, kind)
 		} else {

@@ -36,6 +36,8 @@ type Kind struct {
 	// SkippedIn is the group of a kind that is not policy and is skipped in any version;
 	// such a kind has only a Name beside it.
 	SkippedIn string
+
+	dated bool // Decode reads dates from annotations
 }
 
 // DecodeFunc decodes one document.

@@ -2,9 +2,11 @@ package syntax
 
 import (
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -137,4 +139,175 @@ func (d *Decoder) CheckReferredName(n *Node, what string) bool {
 		return false
 	}
 	return d.CheckName(n, what)
+}
+
+// The annotations that hold the dates of a document. Annotations with the same prefix and
+// another name are mistakes: with a misspelt end a document would not end.
+const (
+	annotationPrefix    = "writ.dev/"
+	annotationNotBefore = annotationPrefix + "not-before"
+	annotationNotAfter  = annotationPrefix + "not-after"
+)
+
+// WithDates marks the kinds of these names, whose decoders read the dates from annotations,
+// and returns all. Dates in annotations of other kinds are reported.
+func (k Kinds) WithDates(names ...string) Kinds {
+	for i := range k {
+		for _, name := range names {
+			k[i].dated = k[i].dated || k[i].Name == name
+		}
+	}
+	return k
+}
+
+// Dates are the dates of a document.
+type Dates struct {
+	// Period is when the document holds; nil: always.
+	Period *dates.Period
+	// End is the bound at EndAt, nil without one.
+	End   *time.Time
+	EndAt diag.Position
+}
+
+// dateReader reads the two bounds of a document.
+type dateReader struct {
+	d           *Decoder
+	severity    diag.Severity
+	from, until *time.Time
+	wrong       bool
+}
+
+// read reads a bound. An absent bound and null do not limit.
+func (r *dateReader) read(f *Field, into **time.Time) {
+	if f == nil || f.Value.IsNull() {
+		return
+	}
+	n, name := f.Value, f.Key.Value
+	switch t, err := dates.Parse(n.Value); {
+	case n.Type == List || n.Type == Mapping:
+		r.report(n, diag.BadValue, dates.Hint, "%s must be a time, not %s", name, Describe(n))
+	case err != nil || n.Type != String:
+		r.report(n, diag.BadValue, dates.Hint, "%s %s: %s", name, Quote(n.Value), dates.ErrForm)
+	default:
+		*into = &t
+		return
+	}
+	if n.Type != String {
+		r.d.Observer.report(n, diag.WrongType)
+	}
+}
+
+func (r *dateReader) report(n *Node, code diag.Code, hint, format string, args ...any) {
+	r.wrong = true
+	r.d.report(n, r.severity, code, hint, format, args...)
+}
+
+// dates returns the dates between the bounds, none if these are absent or wrong.
+func (r *dateReader) dates(end *Field) Dates {
+	if r.from != nil && r.until != nil && !r.until.After(*r.from) {
+		r.report(end.Value, diag.NeverValid, "write a later end, or remove the document",
+			"%s %s is not after the beginning, %s", end.Key.Value, Quote(end.Value.Value), dates.Format(*r.from))
+	}
+	if r.wrong {
+		return Dates{}
+	}
+	out := Dates{Period: dates.Between(r.from, r.until), End: r.until}
+	if r.until != nil {
+		out.EndAt = r.d.At(end.Value)
+	}
+	return out
+}
+
+// Dates reads the fields notBefore and notAfter, and reports bounds that are not times.
+func (c *Cursor) Dates() Dates {
+	if c == nil {
+		return Dates{}
+	}
+	r := dateReader{d: c.Decoder}
+	end := c.Field("notAfter")
+	r.read(c.Field("notBefore"), &r.from)
+	r.read(end, &r.until)
+	return r.dates(end)
+}
+
+// AnnotatedDates reads the dates of a document of a cluster from its metadata, and reports
+// what is wrong with them. In an export of a cluster that is a warning, and the period is
+// the one that fails closed, wrong: a caller who may annotate one object could otherwise stop
+// every reload. effect is what the cluster does there all the same.
+func (d *Decoder) AnnotatedDates(m *Cursor, wrong *dates.Period, effect string) Dates {
+	annotations := d.annotations(m)
+	if annotations == nil {
+		return Dates{}
+	}
+	r := dateReader{d: d}
+	if d.ClusterExport {
+		r.severity = diag.Warning
+	}
+	var end *Field
+	var first *Node
+	for i := range annotations.Fields {
+		f := &annotations.Fields[i]
+		switch name := f.Key.Value; {
+		case name == annotationNotBefore:
+			r.read(f, &r.from)
+		case name == annotationNotAfter:
+			r.read(f, &r.until)
+			end = f
+		case strings.HasPrefix(name, annotationPrefix):
+			r.report(f.Key, diag.UnknownAnnotation, nearAnnotation(name), "annotation %s is not known", Quote(name))
+			continue
+		default:
+			continue
+		}
+		if first == nil {
+			first = f.Key
+		}
+	}
+	if first != nil && d.ClusterExport {
+		d.Warn(first, diag.DatesNotEnforced, "bind by a RoleBinding of "+VersionWrit+", or do not apply this document to a cluster",
+			"the cluster itself %s at any time: it does not read %s", effect, Quote(first.Value))
+	}
+	out := r.dates(end)
+	if r.wrong {
+		out.Period = wrong
+	}
+	return out
+}
+
+// annotations reads the annotations of metadata, nil without any.
+func (d *Decoder) annotations(m *Cursor) *Node {
+	n := m.Value("annotations")
+	if n != nil && n.Type != Mapping {
+		m.Fail(n, diag.WrongType, "", "annotations must be a mapping, not %s", Describe(n))
+		return nil
+	}
+	return n
+}
+
+func nearAnnotation(name string) string {
+	if near := diag.Suggest(name, []string{annotationNotBefore, annotationNotAfter}); near != "" {
+		return "did you mean " + Quote(near) + "?"
+	}
+	return "the annotations are " + annotationNotBefore + " and " + annotationNotAfter
+}
+
+// CheckUndated reports annotations of dates in the metadata of a document whose kind does
+// not read them. n may be nil.
+func (d *Decoder) CheckUndated(n *Node, kind string) {
+	if n == nil || n.Type != Mapping {
+		return
+	}
+	f := n.Find("annotations", false)
+	if f == nil || f.Value.Type != Mapping {
+		return
+	}
+	hint := "dates are those of bindings and of DenyPolicies"
+	if kind == "RoleBinding" {
+		hint = "write notBefore and notAfter beside metadata"
+	}
+	for i := range f.Value.Fields {
+		if key := f.Value.Fields[i].Key; strings.HasPrefix(key.Value, annotationPrefix) {
+			d.Fail(key, diag.UnknownAnnotation, hint, "%s does not read the annotation %s", kind, Quote(key.Value))
+		}
+	}
 }

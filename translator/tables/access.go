@@ -1,6 +1,11 @@
 package tables
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/dates"
+)
 
 // Access holds the tables of the access point: roles, bindings and their subjects, in
 // the compact form that goes into a bundle as data.compiled.access. Equal documents give
@@ -206,4 +211,88 @@ type Binding struct {
 	Stock bool `json:"stock,omitempty"`
 	// Source is the place of the binding document, like that of a role.
 	Source string `json:"source"`
+	// Dates is when the binding holds; nil: always.
+	Dates *dates.Period `json:"dates,omitempty"`
+}
+
+// At returns the tables without what does not hold at an instant: the list itself if
+// everything does.
+func (l List) At(at dates.Instant) List {
+	out := l
+	for i, table := range l {
+		then := table
+		switch t := table.(type) {
+		case *Access:
+			then = t.at(at)
+		case *Deny:
+			then = t.at(at)
+		}
+		if then != table {
+			if &out[0] == &l[0] {
+				out = slices.Clone(l)
+			}
+			out[i] = then
+		}
+	}
+	return out
+}
+
+// at returns the tables without the bindings that do not hold.
+func (a *Access) at(at dates.Instant) *Access {
+	gone := make(map[string]*Binding)
+	for key, b := range a.Bindings.All() {
+		if !b.Dates.Holds(at) {
+			gone[key] = nil
+		}
+	}
+	if len(gone) == 0 {
+		return a
+	}
+	out := *a
+	out.Bindings = a.Bindings.With(gone)
+	out.Subjects.Cluster = a.Subjects.Cluster.With(without(a.Subjects.Cluster, gone))
+	places := make(map[string]*Map[[]string])
+	for place, subjects := range a.Subjects.Namespaces.All() {
+		if changed := without(*subjects, gone); len(changed) > 0 {
+			left := subjects.With(changed)
+			places[place] = &left
+			if left.Len() == 0 {
+				places[place] = nil
+			}
+		}
+	}
+	out.Subjects.Namespaces = a.Subjects.Namespaces.With(places)
+	return &out
+}
+
+// without returns the changes that take bindings from the lists of subjects.
+func without(subjects Map[[]string], gone map[string]*Binding) map[string]*[]string {
+	changes := make(map[string]*[]string)
+	isGone := func(key string) bool {
+		_, found := gone[key]
+		return found
+	}
+	for subject, keys := range subjects.All() {
+		if !slices.ContainsFunc(*keys, isGone) {
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(*keys), isGone)
+		changes[subject] = &left
+		if len(left) == 0 {
+			changes[subject] = nil
+		}
+	}
+	return changes
+}
+
+// at returns the tables without the policies that do not hold. Escalations and the words
+// for resources stay: they change nothing without a policy.
+func (d *Deny) at(at dates.Instant) *Deny {
+	ends := func(p DenyPolicy) bool { return !p.Dates.Holds(at) }
+	if !slices.ContainsFunc(d.Policies, ends) {
+		return d
+	}
+	out := *d
+	out.Policies = slices.DeleteFunc(slices.Clone(d.Policies), ends)
+	return &out
 }

@@ -1,5 +1,7 @@
 package tables
 
+import "github.com/writ-policy/writ/translator/dates"
+
 // Deny holds the deny policies and pod security in the form that goes into a bundle as
 // data.compiled.deny_tables. Rego decides by the file of each policy; the embedded engine
 // reads the tables to find out whether any policy concerns a request.
@@ -35,6 +37,8 @@ type DenyPolicy struct {
 	Impersonation []ImpersonationRule `json:"impersonation,omitzero"`
 	// Pod is nil without podSecurityRules.
 	Pod *PodSecurity `json:"pod,omitempty"`
+	// Dates is when the policy holds; nil: always.
+	Dates *dates.Period `json:"dates,omitempty"`
 }
 
 // DenyRule is one rule of a DenyPolicy. It denies a resource request that matches one

@@ -17,6 +17,7 @@ import (
 	"github.com/writ-policy/writ/server/replay"
 	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -237,7 +238,7 @@ func (o *diffOptions) time(cmd *cobra.Command) (time.Time, error) {
 		}
 		return now(), nil
 	}
-	at, err := time.Parse(time.RFC3339Nano, o.at)
+	at, err := dates.Parse(o.at)
 	if err != nil {
 		return time.Time{}, cli.Usagef(cmd, "--at: %q must be now or an RFC 3339 time such as 2026-01-31T09:00:00Z", o.at)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/replay"
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -159,9 +160,9 @@ func (o *replayOptions) times(cmd *cobra.Command) (*replay.Options, error) {
 		if flag.text == "" {
 			continue
 		}
-		at, err := time.Parse(time.RFC3339Nano, flag.text)
+		at, err := dates.Parse(flag.text)
 		if err != nil {
-			return nil, cli.Usagef(cmd, "--%s: %q must be an RFC 3339 time", name, flag.text)
+			return nil, cli.Usagef(cmd, "--%s: %q %s", name, flag.text, err)
 		}
 		*flag.into = at
 	}
@@ -198,7 +199,7 @@ func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Opti
 		if err != nil {
 			return nil, fmt.Errorf("%s: activate: %w", name, err)
 		}
-		worlds = append(worlds, e.Statements())
+		worlds = append(worlds, e.Statements().Whole())
 		return deciderOf(e), nil
 	}
 	var err error

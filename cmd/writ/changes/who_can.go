@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +33,8 @@ such as v1.
 
 What is not stated (the cluster, labels, changed fields, the pod and so on) is
 open: the answer states what it takes. CAN is "always" if nothing but the
-denials below the table can take the grant, and "sometimes" otherwise.`
+denials below the table can take the grant, and "sometimes" otherwise. Only what
+holds now is listed, or what holds at the time of --at.`
 
 const whoCanExamples = `  writ who-can delete pods -n shop --policies policies
   writ who-can get secrets -A --policies policies -o json
@@ -54,7 +57,7 @@ type questionOptions struct {
 	policies  []string
 	bundle    string
 	format    string
-	now       string
+	now, at   string
 
 	namespace string
 	all       bool
@@ -71,7 +74,8 @@ func (o *questionOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.policies, "policies", nil, "policy `source` to answer by, as of writ check --help; repeatable")
 	f.StringVar(&o.bundle, "bundle", "", "built `bundle` to answer by instead of --policies: a path or a URL")
-	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
+	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) of the answer instead of the machine's")
+	f.StringVar(&o.at, "at", "", "the same as --now")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the request")
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, "every namespace, and requests without one")
 	f.StringVar(&o.cluster, "cluster", "", "`cluster` of the request")
@@ -85,7 +89,7 @@ func (o *questionOptions) add(cmd *cobra.Command) {
 	f.StringVar(&o.attributes, "attributes", "", "attributes of the request, as a `JSON` object")
 	cli.FormatFlag(cmd, &o.format, "table", "json")
 	o.documents.Add(cmd)
-	cli.MarkCommandLineOnly(cmd, "now", "namespace", "all-namespaces", "cluster", "tenant", "session", "escalation",
+	cli.MarkCommandLineOnly(cmd, "now", "at", "namespace", "all-namespaces", "cluster", "tenant", "session", "escalation",
 		"label", "namespace-label", "field", "pod", "attributes")
 }
 
@@ -158,15 +162,19 @@ func stateObject(q *question.Question, name string, content []byte) error {
 
 // asker returns what answers questions about the policies.
 func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*question.Asker, error) {
-	now, err := cli.Clock(o.now)
+	if o.now != "" && o.at != "" {
+		return nil, cli.Usagef(cmd, "--at and --now are the same; give one of them")
+	}
+	now, err := cli.Clock(cmp.Or(o.now, o.at))
 	if err != nil {
 		return nil, err
 	}
+	at := now()
 	b, err := o.documents.BundleFrom(cmd.Context(), s, o.policies, o.bundle)
 	if err != nil {
 		return nil, asUsage(err)
 	}
-	e, err := documents.Activate(cmd.Context(), b, engine.Options{Now: now})
+	e, err := documents.Activate(cmd.Context(), b, engine.Options{Now: func() time.Time { return at }})
 	if err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
 	}
@@ -174,7 +182,7 @@ func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*question.As
 	if statements == nil {
 		return nil, errWithoutTables
 	}
-	return &question.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision}, nil
+	return &question.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision, Now: at}, nil
 }
 
 // asUsage returns the error of documents that do not compile as one of usage: the question

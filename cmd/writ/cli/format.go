@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/cmd/writ/terminal"
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // FormatFlag adds -o with the formats of a command. The first one is the default.
@@ -71,14 +72,14 @@ func Colours(w io.Writer) bool {
 }
 
 // Clock returns the engine's clock, which is fixed if text is not empty. It returns an
-// error if text is not an RFC 3339 time.
+// error if text is not a time.
 func Clock(text string) (func() time.Time, error) {
 	if text == "" {
 		return time.Now, nil
 	}
-	at, err := time.Parse(time.RFC3339Nano, text)
+	at, err := dates.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("--now: %q must be an RFC 3339 time such as 2026-01-31T09:00:00Z", text)
+		return nil, fmt.Errorf("--now: %q %w", text, err)
 	}
 	return func() time.Time { return at }, nil
 }

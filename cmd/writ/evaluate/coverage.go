@@ -22,15 +22,17 @@ type ruleKey struct {
 // hits records the rules that requests of DecisionTests matched. A nil map records nothing.
 type hits map[ruleKey]bool
 
-// recorded is policies that add the rules that access requests matched to hits.
+// recorded is policies that record in a report what access requests matched, and whether
+// their decisions change with the time.
 type recorded struct {
 	decision.Policies
-	hits hits
+	report *testReport
 }
 
 func (p recorded) Access(ctx context.Context, r *decision.Request) decision.Decision {
 	d := p.Policies.Access(ctx, r)
-	p.hits.add(d.Matched)
+	p.report.hits.add(d.Matched)
+	p.report.clocked = p.report.clocked || d.Span.IsLimited()
 	return d
 }
 

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/decisiontest"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // runTests runs the DecisionTests and the bundle's Rego tests. It returns an error if
@@ -30,12 +33,6 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 		return nil, fmt.Errorf("activate: %w", err)
 	}
 	for _, t := range tests {
-		at = time.Time{}
-		if t.Now != "" {
-			if at, err = time.Parse(time.RFC3339Nano, t.Now); err != nil {
-				return nil, fmt.Errorf("%s: now: %w", t.At.Source(), err)
-			}
-		}
 		for _, c := range t.Cases {
 			if !filter.MatchString(t.Name + "/" + c.Name) {
 				continue
@@ -43,7 +40,19 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			report.add(runCase(ctx, e, t, c, report.hits))
+			at = time.Time{}
+			now := cmp.Or(c.Now, t.Now)
+			if now != nil {
+				at = *now
+			}
+			report.clocked = false
+			report.add(runCase(ctx, e, t, c, report))
+			if report.clocked && now == nil {
+				report.warnings = append(report.warnings, diag.Diagnostic{
+					Position: c.At, Severity: diag.Warning, Code: diag.TestNeedsNow, Hint: "write now in the case or in spec",
+					Message: fmt.Sprintf("the decision of case %s changes with the time, and nothing states the time", syntax.Quote(c.Name)),
+				})
+			}
 			span.Count(1, "cases run")
 		}
 	}
@@ -51,7 +60,7 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 }
 
 // runCase answers one request and compares the decision with the expected one.
-func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest, c decisiontest.DecisionCase, h hits) caseResult {
+func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest, c decisiontest.DecisionCase, h *testReport) caseResult {
 	result := caseResult{
 		Kind: kindDecision, Test: t.Name, Name: c.Name,
 		Source: c.At.Source(),
@@ -71,7 +80,7 @@ func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest
 }
 
 // decide returns the decision, or the error object, as an endpoint would write it.
-func decide(ctx context.Context, e *engine.Engine, point string, request []byte, h hits) (json.RawMessage, error) {
+func decide(ctx context.Context, e *engine.Engine, point string, request []byte, h *testReport) (json.RawMessage, error) {
 	answer := pointAnswerer(recorded{e, h}, point, nil)
 	if answer == nil {
 		return nil, fmt.Errorf("point %q: %w", point, errPoint)

@@ -85,6 +85,11 @@ func test(ctx context.Context, s cli.Streams, sources []string, o testOptions) e
 	if o.coverage {
 		report.Coverage = report.hits.coverage(tables.Of[*tables.Access](r.Result.Tables), aggregatedRoles(r.Result.Directory))
 	}
+	if r.List = report.warnings.Sorted(); len(r.List) > 0 {
+		if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
+			return err
+		}
+	}
 	if err := report.write(s.Out, o); err != nil {
 		return err
 	}

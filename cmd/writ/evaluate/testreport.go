@@ -38,7 +38,9 @@ type testReport struct {
 	Failed   int                `json:"failed"`
 	Coverage []documentCoverage `json:"coverage,omitempty"`
 
-	hits hits
+	hits     hits
+	clocked  bool // the decision of the present case changes with the time
+	warnings diag.List
 }
 
 func (r *testReport) add(c caseResult) {

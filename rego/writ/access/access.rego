@@ -6,6 +6,7 @@
 package writ.access
 
 import data.writ.access.compact
+import data.writ.access.dates
 import data.writ.access.deny
 import data.writ.access.reason
 import data.writ.access.request
@@ -93,17 +94,20 @@ _rows contains [
 	binding.name,
 	rule.rule,
 	binding.apiVersion,
-	{
-		"kind": binding.kind,
-		"namespace": binding.namespace,
-		"name": binding.name,
-		"rule": rule.rule,
-		"source": rule.source,
-		"effect": _rule_effect(rule),
-		"apiVersion": binding.apiVersion,
-		"role": {"kind": role.kind, "namespace": role.namespace, "name": role.name},
-		"binding": {"source": binding.source},
-	},
+	object.union(
+		{
+			"kind": binding.kind,
+			"namespace": binding.namespace,
+			"name": binding.name,
+			"rule": rule.rule,
+			"source": rule.source,
+			"effect": _rule_effect(rule),
+			"apiVersion": binding.apiVersion,
+			"role": {"kind": role.kind, "namespace": role.namespace, "name": role.name},
+			"binding": {"source": binding.source},
+		},
+		dates.end(binding),
+	),
 ] if {
 	some [binding, role, rule] in _hits
 	_holds(rule)

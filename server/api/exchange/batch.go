@@ -30,6 +30,7 @@ func (s *Service) Batch(e Decision) http.HandlerFunc {
 		if refused != nil {
 			return b, refused
 		}
+		p = p.AtNow() // all of them are decided at one time
 		b = append(b, `{"decisions":[`...)
 		for i, request := range requests {
 			if i > 0 {

@@ -29,12 +29,14 @@ func (s *Reviews) RulesReview() http.HandlerFunc {
 				return b, refused
 			}
 			status := rulesStatus{Incomplete: true, EvaluationError: "no revision is active, or its bundle has no table of its deny policies"}
+			now := p.Now()
+			p = p.At(now)
 			if statements := p.Statements(); statements != nil {
 				stated := map[string]any{}
 				if cluster := r.PathValue("cluster"); cluster != "" {
 					stated["cluster"] = cluster
 				}
-				asker := &question.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision()}
+				asker := &question.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision(), Now: now}
 				refused = s.Service.Listing(func() *exchange.Refusal {
 					ctx, cancel := context.WithTimeout(r.Context(), s.Service.Budget(r))
 					defer cancel()

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/question"
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // members returns the members of a body, which has known ones only.
@@ -28,12 +30,38 @@ func members(body decision.Value, known ...string) (map[string]decision.Value, *
 	return out, nil
 }
 
+// keyAt is the member of a body with the time of the answer.
+const keyAt = "at"
+
+// timeOf returns the time of the answer: that of the body, or else that of the clock.
+func timeOf(body decision.Value, clock func() time.Time) (time.Time, *exchange.Refusal) {
+	if !body.IsObject() {
+		return clock(), nil // which is refused where the body is read
+	}
+	for key, value := range body.Members() {
+		if key != keyAt || value.IsNull() {
+			continue
+		}
+		var f exchange.Reader
+		text := f.Text(keyAt, value)
+		if f.Refused != nil {
+			return time.Time{}, f.Refused
+		}
+		at, err := dates.Parse(text)
+		if err != nil {
+			return at, exchange.BadRequest(keyAt, fmt.Sprintf("%q %s", keyAt, err))
+		}
+		return at, nil
+	}
+	return clock(), nil
+}
+
 // openable are the members of a request that a question may leave open.
 var openable = append(question.Facts(), "name", "namespace", "verb", "apiGroup", "resource", "subresource", "path")
 
 // whoCanOf reads the body of a question who can do something.
 func whoCanOf(body decision.Value) (*question.Question, *exchange.Refusal) {
-	given, refused := members(body, "request", "open")
+	given, refused := members(body, "request", "open", keyAt)
 	if refused != nil {
 		return nil, refused
 	}
@@ -60,7 +88,7 @@ func whoCanOf(body decision.Value) (*question.Question, *exchange.Refusal) {
 
 // whatCanOf reads the body of a question what a subject can do.
 func whatCanOf(body decision.Value) (*question.Question, *exchange.Refusal) {
-	given, refused := members(body, "user", "groups", "namespace", "open")
+	given, refused := members(body, "user", "groups", "namespace", "open", keyAt)
 	if refused != nil {
 		return nil, refused
 	}

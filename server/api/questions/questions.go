@@ -83,13 +83,18 @@ func (a *API) handler(answer func(context.Context, *http.Request, *question.Aske
 	return a.Service.Decision(exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
+			now, refused := timeOf(body, p.Now)
+			if refused != nil {
+				return b, refused
+			}
+			p = p.At(now)
 			statements := p.Statements()
 			if statements == nil {
 				return b, withoutStatements
 			}
-			asker := &question.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision()}
+			asker := &question.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision(), Now: now}
 			var found any
-			refused := a.Service.Listing(func() (refused *exchange.Refusal) {
+			refused = a.Service.Listing(func() (refused *exchange.Refusal) {
 				ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
 				defer cancel()
 				found, refused = answer(ctx, r, asker, body)

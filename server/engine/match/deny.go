@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -22,6 +23,13 @@ type Denials struct {
 	pods        []*tables.DenyPolicy
 	// impersonation states that a policy has rules about impersonation.
 	impersonation bool
+	dated         []datedPolicy
+}
+
+// datedPolicy is a policy that begins or ends, with the index of it alone.
+type datedPolicy struct {
+	dates *dates.Period
+	alone *Denials
 }
 
 // denial is a rule with one of its resources.
@@ -40,6 +48,11 @@ func NewDenials(list tables.List) *Denials {
 	}
 	d := DenialsOf(t.Policies)
 	d.escalations = t.Escalations
+	for i := range t.Policies {
+		if p := &t.Policies[i]; p.Dates != nil {
+			d.dated = append(d.dated, datedPolicy{p.Dates, DenialsOf(t.Policies[i : i+1])})
+		}
+	}
 	return d
 }
 
@@ -99,6 +112,23 @@ func (d *Denials) CanConcern(r *decision.Request, others []Form) bool {
 		return true
 	}
 	return slices.ContainsFunc(others, func(f Form) bool { return d.canMatch(r, f) })
+}
+
+// HasDates reports whether a policy begins or ends to hold at some time.
+func (d *Denials) HasDates() bool { return d != nil && len(d.dated) > 0 }
+
+// Around returns a span narrowed about an instant by the policies that can concern the
+// request at another time.
+func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request, others []Form) dates.Span {
+	if d == nil {
+		return span
+	}
+	for _, p := range d.dated {
+		if p.alone.CanConcern(r, others) {
+			span = span.Around(at, p.dates)
+		}
+	}
+	return span
 }
 
 func (d *Denials) canMatch(r *decision.Request, f Form) bool {

@@ -23,7 +23,11 @@ type Tree struct {
 	subjects  subjects
 	changed   map[boundSubject]struct{} // subjects whose grants differ from the earlier tree
 	anew      bool                      // changed is incomplete
+	dated     int                       // number of bindings that begin or end
 }
+
+// HasDates reports whether a binding begins or ends to hold at some time.
+func (t *Tree) HasDates() bool { return t.dated > 0 }
 
 // maxChanged bounds how many changed subjects a tree records.
 const maxChanged = 10_000
@@ -50,7 +54,7 @@ func Build(access *tables.Access, before *Tree) *Tree {
 		before = &Tree{access: new(tables.Access)}
 	}
 	g := treeBuilder{
-		tree:      &Tree{access: access, anew: anew},
+		tree:      &Tree{access: access, anew: anew, dated: before.dated},
 		before:    before,
 		roles:     before.roles.edit(),
 		grants:    before.grants.edit(),
@@ -102,7 +106,13 @@ func (g *treeBuilder) joinGrants(changed map[string]bool) {
 		role, _ := g.roles.find(binding.Role)
 		g.grants.set(key, grant{binding, role})
 	}
-	g.tree.access.Bindings.Since(g.before.access.Bindings, func(key string, now, _ *tables.Binding) {
+	g.tree.access.Bindings.Since(g.before.access.Bindings, func(key string, now, was *tables.Binding) {
+		if was != nil && was.Dates != nil {
+			g.tree.dated--
+		}
+		if now != nil && now.Dates != nil {
+			g.tree.dated++
+		}
 		if now == nil {
 			g.grants.drop(key)
 			return

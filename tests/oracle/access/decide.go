@@ -26,12 +26,12 @@ func (w *World) Decide(r oracle.Request) oracle.Decision {
 		return d
 	}
 	for _, b := range w.OriginBindings {
-		if b.applies(r) {
+		if b.applies(r) && b.Dates.Hold(w.Now) {
 			w.tryOrigin(b, r, &d)
 		}
 	}
 	for _, b := range w.KubernetesBindings {
-		if b.applies(r) {
+		if b.applies(r) && b.Dates.Hold(w.Now) {
 			w.tryKubernetes(b, r, &d)
 		}
 	}
@@ -62,7 +62,7 @@ func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, d *oracle.Decision
 				Kind: "RoleBinding", Namespace: b.Namespace, Name: b.Name, Rule: i, Source: rule.Source,
 				Effect: "allow", APIVersion: OriginVersion,
 				Role: oracle.RoleRef{Kind: "Role", Namespace: role.Namespace, Name: role.Name}, Step: originStep(master, rule.Deny),
-				Binding: oracle.BindingRef{Source: b.Source},
+				Binding: oracle.BindingRef{Source: b.Source}, Until: b.Dates.Until(),
 			}
 			if rule.Deny {
 				entry.Effect = "deny"
@@ -98,7 +98,7 @@ func (w *World) tryKubernetes(b *KubernetesBinding, r oracle.Request, d *oracle.
 	entry := oracle.Entry{
 		Kind: "ClusterRoleBinding", Name: b.Name, Effect: "allow", APIVersion: KubernetesVersion,
 		Role: oracle.RoleRef{Kind: b.RoleKind, Namespace: role.Namespace, Name: role.Name}, Step: stepMasterAllow,
-		Binding: oracle.BindingRef{Source: b.Source},
+		Binding: oracle.BindingRef{Source: b.Source}, Until: b.Dates.Until(),
 	}
 	if b.Namespace != "" {
 		entry.Kind, entry.Namespace, entry.Step = "RoleBinding", b.Namespace, stepLocalAllow

@@ -57,6 +57,7 @@ type OriginBinding struct {
 	Namespace, Name         string
 	RoleNamespace, RoleName string
 	Users, Groups           []string
+	Dates                   oracle.Dates
 	Source                  string
 }
 
@@ -81,6 +82,7 @@ type KubernetesBinding struct {
 	RoleKind        string
 	RoleName        string
 	Subjects        []Subject
+	Dates           oracle.Dates
 	Source          string
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/yaml"
 )
 
@@ -21,8 +22,11 @@ func (g *Generator) KubernetesDocuments() []yaml.Object {
 	return documents
 }
 
-func kubernetesHeader(kind any, namespace, name string, labels map[string]string) yaml.Object {
+func kubernetesHeader(kind any, namespace, name string, labels map[string]string, dates oracle.Dates) yaml.Object {
 	metadata := yaml.Object{{"name", name}}
+	if annotations := yaml.Annotations(dates.NotBefore, dates.NotAfter); annotations != nil {
+		metadata = append(metadata, yaml.Member{"annotations", annotations})
+	}
 	if namespace != "" {
 		metadata = append(metadata, yaml.Member{"namespace", namespace})
 	}
@@ -41,7 +45,7 @@ func (g *Generator) kubernetesRole(role *KubernetesRole) yaml.Object {
 	if role.Namespace != "" {
 		kind = "Role"
 	}
-	document := kubernetesHeader(kind, role.Namespace, role.Name, role.Labels)
+	document := kubernetesHeader(kind, role.Namespace, role.Name, role.Labels, oracle.Dates{})
 	if role.Selectors != nil {
 		selectors := yaml.List{}
 		for _, s := range role.Selectors {
@@ -88,5 +92,5 @@ func (g *Generator) kubernetesBindingBody(b *KubernetesBinding) yaml.Object {
 		}
 		subjects = append(subjects, subject)
 	}
-	return append(kubernetesHeader(yaml.Mark(kind, &b.Source), b.Namespace, b.Name, nil), yaml.Member{"roleRef", ref}, yaml.Member{"subjects", subjects})
+	return append(kubernetesHeader(yaml.Mark(kind, &b.Source), b.Namespace, b.Name, nil, b.Dates), yaml.Member{"roleRef", ref}, yaml.Member{"subjects", subjects})
 }

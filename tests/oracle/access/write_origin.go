@@ -221,5 +221,11 @@ func (g *Generator) originBindingBody(flat bool, b *OriginBinding) yaml.Object {
 	if len(b.Groups) > 0 || g.Once(2) {
 		body = append(body, yaml.Member{g.spelt(flat, "groupNames"), yaml.Texts(b.Groups)})
 	}
+	if b.Dates.NotBefore != "" {
+		body = append(body, yaml.Member{g.spelt(flat, "notBefore"), yaml.Bare(b.Dates.NotBefore)})
+	}
+	if b.Dates.NotAfter != "" {
+		body = append(body, yaml.Member{g.spelt(flat, "notAfter"), b.Dates.NotAfter})
+	}
 	return body
 }

@@ -1,6 +1,8 @@
 package deny
 
 import (
+	"time"
+
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
@@ -18,6 +20,7 @@ type Policy struct {
 	Rules          []*Rule
 	Impersonation  []*ImpersonationRule
 	PodSecurity    *PodRules
+	Dates          oracle.Dates
 }
 
 // Rule is one of a policy's rules, its entries as written.
@@ -82,4 +85,6 @@ type Overrides struct {
 type Denials struct {
 	DenyPolicies []*Policy
 	Escalations  []*Escalation
+	// Now is the time of decisions.
+	Now time.Time
 }

@@ -47,7 +47,8 @@ func (w *Denials) podDenied(p *Policy, r oracle.Request, d *oracle.Decision) boo
 	case "warn":
 		d.PodWarnings = append(d.PodWarnings, p.Name+": "+text)
 	case "deny":
-		denyBy(d, p.Name, 0, p.PodSecurity.Source, StepPodSecurity, p.Name+" (pod security): "+text)
+		denyBy(d, p, 0, p.PodSecurity.Source, StepPodSecurity, p.Name+" (pod security)")
+		d.Reason += ": " + text
 		if j.Computed() {
 			d.PodSecurity = &j.PodSecurity
 		}

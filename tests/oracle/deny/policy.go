@@ -22,7 +22,7 @@ const defaultPrecedence = 100
 func (w *Denials) Denied(r oracle.Request, d *oracle.Decision) bool {
 	forms := Forms(r)
 	for _, p := range w.inOrder() {
-		if !w.InScope(p, r) {
+		if !w.InScope(p, r) || !p.Dates.Hold(w.Now) {
 			continue
 		}
 		if p.ruleDenied(forms, d) || p.impersonationDenied(forms, d) {
@@ -44,7 +44,7 @@ func (p *Policy) ruleDenied(forms []oracle.Request, d *oracle.Decision) bool {
 	}
 	for i, rule := range p.Rules {
 		if truth := rule.denies(forms); truth != oracle.No {
-			denyBy(d, p.Name, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, rule %d", p.Name, i))
+			denyBy(d, p, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, rule %d", p.Name, i))
 			if truth == oracle.Undecidable {
 				d.Reason += labelsUnknown
 			}
@@ -57,7 +57,7 @@ func (p *Policy) ruleDenied(forms []oracle.Request, d *oracle.Decision) bool {
 func (p *Policy) impersonationDenied(forms []oracle.Request, d *oracle.Decision) bool {
 	for i, rule := range p.Impersonation {
 		if truth := rule.denies(forms); truth != oracle.No {
-			denyBy(d, p.Name, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, impersonation rule %d", p.Name, i))
+			denyBy(d, p, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, impersonation rule %d", p.Name, i))
 			if rule.Reason != "" {
 				d.Reason += ": " + rule.Reason
 			}
@@ -70,13 +70,13 @@ func (p *Policy) impersonationDenied(forms []oracle.Request, d *oracle.Decision)
 	return false
 }
 
-// deny makes the decision a denial by one policy, and by that alone.
-func denyBy(d *oracle.Decision, name string, rule int, source string, step int, words string) {
+// denyBy makes the decision a denial by one policy, and by that alone.
+func denyBy(d *oracle.Decision, p *Policy, rule int, source string, step int, words string) {
 	d.Denied = true
-	d.Reason = "denied by DenyPolicy " + words
+	d.Reason = "denied by DenyPolicy " + words + p.Dates.Words()
 	d.Matched = []oracle.Entry{{
-		Kind: "DenyPolicy", Name: name, Rule: rule, Source: source,
-		Effect: "deny", APIVersion: Version, Step: step,
+		Kind: "DenyPolicy", Name: p.Name, Rule: rule, Source: source,
+		Effect: "deny", APIVersion: Version, Step: step, Until: p.Dates.Until(),
 	}}
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/random"
 	"github.com/writ-policy/writ/tests/oracle/yaml"
 )
@@ -21,8 +22,11 @@ func (d *Denials) Documents(r random.Source) []yaml.Object {
 	return documents
 }
 
-func (g *generator) denyHeader(kind, namespace, name string, spec yaml.Object) yaml.Object {
+func (g *generator) denyHeader(kind, namespace, name string, dates oracle.Dates, spec yaml.Object) yaml.Object {
 	metadata := yaml.Object{{"name", name}}
+	if annotations := yaml.Annotations(dates.NotBefore, dates.NotAfter); annotations != nil {
+		metadata = append(metadata, yaml.Member{"annotations", annotations})
+	}
 	if namespace != "" {
 		metadata = append(metadata, yaml.Member{"namespace", namespace})
 	}
@@ -72,7 +76,7 @@ func (g *generator) denyPolicy(p *Policy) yaml.Object {
 	if g.Once(8) {
 		namespace = "anywhere" // it means nothing
 	}
-	return g.denyHeader("DenyPolicy", namespace, p.Name, spec)
+	return g.denyHeader("DenyPolicy", namespace, p.Name, p.Dates, spec)
 }
 
 func (g *generator) denyRuleBody(rule *Rule) yaml.Object {
@@ -197,7 +201,7 @@ func (g *generator) escalation(e *Escalation) yaml.Object {
 		spec = append(spec, yaml.Member{"maxValidFor", "1h"}, yaml.Member{"requestReason", yaml.Object{{"mandatory", true}, {"description", "why"}}},
 			yaml.Member{"blockSelfApproval", true})
 	}
-	return g.denyHeader("BreakglassEscalation", e.Namespace, e.Name, spec)
+	return g.denyHeader("BreakglassEscalation", e.Namespace, e.Name, oracle.Dates{}, spec)
 }
 
 func (g *generator) overridesBody(o *Overrides) yaml.Object {

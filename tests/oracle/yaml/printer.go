@@ -32,6 +32,18 @@ type (
 // Mark returns value as one whose place, "file:line", is written to place.
 func Mark(value any, place *string) Marked { return Marked{value, place} }
 
+// Annotations returns the annotations of a document with dates, nil for one without.
+func Annotations(notBefore, notAfter string) Object {
+	var out Object
+	if notBefore != "" {
+		out = append(out, Member{"writ.dev/not-before", notBefore})
+	}
+	if notAfter != "" {
+		out = append(out, Member{"writ.dev/not-after", Bare(notAfter)})
+	}
+	return out
+}
+
 // Key returns the key of a member.
 func (m Member) Key() string { return m[0].(string) }
 

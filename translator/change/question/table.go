@@ -25,14 +25,14 @@ func (w *WhoCan) Table() string {
 	for _, s := range w.Subjects {
 		var because []string
 		for _, id := range s.Statements {
-			because = append(because, byID[id].Because([]string{s.Subject}))
+			because = append(because, byID[id].Because([]string{s.Subject})+untilText(byID[id]))
 		}
 		rows = append(rows, []string{s.Subject, s.Verdict, s.Text, strings.Join(statement.Shorten(because), ", ")})
 	}
 	out.AddTable(rows)
 	var denied []string
 	for _, id := range w.EverybodyDenied {
-		denied = append(denied, byID[id].Denial())
+		denied = append(denied, byID[id].Denial()+untilText(byID[id]))
 	}
 	if len(denied) > 0 {
 		out.Addf("Nobody, where: %s.", strings.Join(denied, "; "))
@@ -77,10 +77,18 @@ func (w *WhatCan) Table() string {
 			where = strings.Join(list, ", ")
 		}
 		i := slices.IndexFunc(w.Statements, func(s statement.JSON) bool { return s.ID == r.Statements[0] })
-		rows = append(rows, []string{strings.Join(statement.Shorten(r.Verbs), ", "), r.what(), where, r.Verdict, r.Text, w.Statements[i].Because(w.Question.holders())})
+		rows = append(rows, []string{strings.Join(statement.Shorten(r.Verbs), ", "), r.what(), where, r.Verdict, r.Text, w.Statements[i].Because(w.Question.holders()) + untilText(&w.Statements[i])})
 	}
 	out.AddTable(rows)
 	return out.String()
+}
+
+// untilText states when a statement ends, empty for one that does not.
+func untilText(s *statement.JSON) string {
+	if s.Until == "" {
+		return ""
+	}
+	return " until " + s.Until
 }
 
 func (r *Resource) what() string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -18,6 +19,8 @@ type WhatCan struct {
 	EverybodyDenied []int    `json:"everybodyDenied"`
 	Warnings        []string `json:"warnings"`
 	Revision        string   `json:"revision"`
+	// At is the time of the answer.
+	At string `json:"at"`
 }
 
 // Resource is an allow rule that allows the subject something.
@@ -53,7 +56,7 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 	}
 	question := q.json()
 	question.Subject = map[string]any{subjectUser: q.User, subjectGroups: append([]string{}, q.Groups...)}
-	out := &WhatCan{Question: question, Statements: g.Number(), Resources: []Resource{}, EverybodyDenied: []int{}, Warnings: []string{}, Revision: a.Revision}
+	out := &WhatCan{Question: question, Statements: g.Number(), Resources: []Resource{}, EverybodyDenied: []int{}, Warnings: []string{}, Revision: a.Revision, At: dates.Format(a.Now)}
 	for _, s := range f.deny {
 		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
 	}

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -29,18 +31,22 @@ type WhoCan struct {
 	EverybodyDenied []int            `json:"everybodyDenied"`
 	Warnings        []string         `json:"warnings"`
 	Revision        string           `json:"revision"`
+	// At is the time of the answer.
+	At string `json:"at"`
 	// Next is what After must be for the next page; empty on the last one.
 	Next string `json:"next,omitempty"`
 }
 
 // Subject is a principal that is allowed alone in some request of the question.
 type Subject struct {
-	Subject        string         `json:"subject"`
-	Verdict        string         `json:"verdict"`
-	Statements     []int          `json:"statements"`
-	Unless         []int          `json:"unless"`
-	Text           string         `json:"text"`
-	Inexact        bool           `json:"inexact,omitempty"`
+	Subject    string `json:"subject"`
+	Verdict    string `json:"verdict"`
+	Statements []int  `json:"statements"`
+	Unless     []int  `json:"unless"`
+	Text       string `json:"text"`
+	Inexact    bool   `json:"inexact,omitempty"`
+	// Until is when the first of the statements ends; empty if none does.
+	Until          string         `json:"until,omitempty"`
 	Example        map[string]any `json:"example,omitempty"`
 	Counterexample map[string]any `json:"counterexample,omitempty"`
 }
@@ -52,6 +58,8 @@ type Asker struct {
 	Judge statement.Judge
 	// Revision is shown in answers.
 	Revision string
+	// Now is the time of the answers, at which World holds and Judge decides.
+	Now time.Time
 }
 
 // fitting holds the statements that fit some request of a question.
@@ -148,7 +156,7 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 	for _, s := range f.all {
 		entries[s] = g.Add(s, nil)
 	}
-	out := &WhoCan{Question: q.json(), Statements: g.Number(), Revision: a.Revision,
+	out := &WhoCan{Question: q.json(), Statements: g.Number(), Revision: a.Revision, At: dates.Format(a.Now),
 		Subjects: []Subject{}, Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, EverybodyDenied: []int{}, Warnings: a.warnings(q)}
 	for _, s := range f.deny {
 		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
@@ -174,13 +182,18 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 			break
 		}
 		subject.Subject = p
+		var span dates.Span
 		for _, s := range f.by[p] {
 			id := entries[s].ID
+			span = span.Around(dates.Of(a.Now), s.Dates)
 			if s.Effect == statement.OutcomeAllow {
 				subject.Statements = append(subject.Statements, id)
 			} else {
 				subject.Unless = append(subject.Unless, id)
 			}
+		}
+		if span.End != nil {
+			subject.Until = span.End.String()
 		}
 		subject.Statements, subject.Unless = statement.SortedIDs(subject.Statements), statement.SortedIDs(subject.Unless)
 		out.Subjects = append(out.Subjects, *subject)

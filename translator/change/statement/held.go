@@ -11,7 +11,7 @@ import (
 // first one of them, and what names others alone has no subject. So the caller is a single
 // principal in a comparison.
 func (w *World) HeldBy(principals []string) *World {
-	r := w.Revision
+	r := w.Whole().Revision
 	r.Tables = slices.Clone(r.Tables)
 	for i, table := range r.Tables {
 		switch t := table.(type) {

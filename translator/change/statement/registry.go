@@ -35,10 +35,15 @@ func (g *Registry) addAs(s *Statement, in []string, subjects string) *Entry {
 		g.entries = make(map[string]*Entry)
 	}
 	key := ContentOf(s) + "\x00" + strings.Join(in, ",") + "\x00" + subjects
+	from, until := "", ""
+	if in == nil { // those of a comparison hold at the same time
+		from, until = s.Dates.Begin(), s.Dates.End()
+		key += "\x00" + from + "\x00" + until
+	}
 	e := g.entries[key]
 	if e == nil {
 		e = &Entry{effect: *s, key: key}
-		e.JSON = JSON{In: in, Family: s.family, Effect: s.Effect, Step: s.Step, Namespace: s.Namespace}
+		e.JSON = JSON{In: in, Family: s.family, Effect: s.Effect, Step: s.Step, Namespace: s.Namespace, From: from, Until: until}
 		s.Condition.Describe(&e.JSON)
 		g.entries[key] = e
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -51,6 +52,11 @@ type JSON struct {
 	Clusters    map[string]any `json:"clusters,omitempty"`
 
 	Documents []Document `json:"documents"`
+
+	// From and Until are when the statement begins and ends, in answers to who can do what;
+	// empty without that bound.
+	From  string `json:"from,omitempty"`
+	Until string `json:"until,omitempty"`
 }
 
 // Document is a document that a statement stands for.
@@ -89,6 +95,9 @@ type Statement struct {
 	Namespace string   // empty: every namespace, and none
 	Condition Condition
 	Documents []Document
+	// Dates is when the statement holds; nil: always. Content does not
+	// include it.
+	Dates *dates.Period
 	// Opaque is the reason why the statement does not decide by its lists alone: pod,
 	// cel or extension:NAME. Empty for all others.
 	Opaque string

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -43,6 +44,7 @@ func IsComplete(t tables.List, f tables.Features) bool {
 // are asked for: most questions concern few of them. It is safe for concurrent use.
 type World struct {
 	Revision Revision
+	whole    *World // the documents of the revision at any time; nil for these themselves
 	Access   *tables.Access
 	Deny     []*Statement // deny policies, in the order of evaluation
 
@@ -82,6 +84,67 @@ func NewWorld(r Revision) *World {
 	return w
 }
 
+// At returns the statements of the documents that hold at an instant, of all documents of
+// the revision. It is w if these are the same.
+func (w *World) At(at dates.Instant) *World {
+	whole := w.Whole()
+	r := whole.Revision
+	if r.Tables = whole.Revision.Tables.At(at); len(r.Tables) == 0 || &r.Tables[0] == &whole.Revision.Tables[0] {
+		return whole
+	}
+	then := NewWorld(r)
+	then.whole = whole
+	return then
+}
+
+// Whole returns the statements of all documents of the revision, whenever they hold.
+func (w *World) Whole() *World {
+	if w.whole != nil {
+		return w.whole
+	}
+	return w
+}
+
+// Dated returns the documents that begin or end.
+func (w *World) Dated() []Dated {
+	var out []Dated
+	for key, b := range w.Access.Bindings.All() {
+		if b.Dates != nil {
+			out = append(out, Dated{Document{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name}, b.Dates, key})
+		}
+	}
+	if deny := tables.Of[*tables.Deny](w.Revision.Tables); deny != nil {
+		for i := range deny.Policies {
+			if p := &deny.Policies[i]; p.Dates != nil {
+				out = append(out, Dated{Document{Kind: "DenyPolicy", Name: p.Name}, p.Dates, ""})
+			}
+		}
+	}
+	return out
+}
+
+// Dated is a document that begins or ends.
+type Dated struct {
+	Document
+	Dates *dates.Period
+	key   string // of a binding
+}
+
+// HasSame reports whether another revision has a document that grants and denies the same
+// to the same subjects at the same times.
+func (w *World) HasSame(other *World, d Dated) bool {
+	return slices.EqualFunc(w.statementsOf(d), other.statementsOf(d), func(s, t *Statement) bool {
+		return ContentOf(s) == ContentOf(t) && s.Dates.Equal(t.Dates) && slices.Equal(s.Subjects, t.Subjects)
+	})
+}
+
+func (w *World) statementsOf(d Dated) []*Statement {
+	if d.key != "" {
+		return w.Binding(d.key)
+	}
+	return slices.DeleteFunc(slices.Clone(w.Deny), func(s *Statement) bool { return s.Documents[0].Name != d.Name })
+}
+
 // JSONText returns a value of a table as JSON.
 func JSONText(value any) string {
 	text, err := json.Marshal(value)
@@ -102,16 +165,16 @@ func denyStatements(p *tables.DenyPolicy, overrides string) []*Statement {
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		out = append(out, &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
-			Condition: &denyRule{in, r}, Documents: document(r.Rule, r.Source)})
+			Condition: &denyRule{in, r}, Dates: p.Dates, Documents: document(r.Rule, r.Source)})
 	}
 	for i := range p.Impersonation {
 		r := &p.Impersonation[i]
 		out = append(out, &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
-			Condition: &impersonationRule{in, r}, Documents: document(r.Rule, r.Source)})
+			Condition: &impersonationRule{in, r}, Dates: p.Dates, Documents: document(r.Rule, r.Source)})
 	}
 	if p.Pod != nil {
 		s := &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 2, Rank: []byte{2}, Opaque: WhyPod,
-			Condition: &podRule{in, p.Pod}, Documents: document(0, p.Pod.Source)}
+			Condition: &podRule{in, p.Pod}, Dates: p.Dates, Documents: document(0, p.Pod.Source)}
 		s.Content = ContentOf(s) + JSONText(p.Pod.Thresholds) + overrides
 		out = append(out, s)
 	}
@@ -194,7 +257,7 @@ func (w *World) Binding(key string) []*Statement {
 		documents[i] = Document{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Rule: r.index, Source: r.source, Role: b.Role, Binding: Written{b.Source}}
 		s := &statements[i]
 		*s = Statement{family: b.Family, Effect: OutcomeAllow, Step: stepOf(r.deny, b.Cluster), Subjects: subjects, Namespace: place,
-			Condition: r.Condition, Opaque: r.opaque, Documents: documents[i : i+1 : i+1]}
+			Condition: r.Condition, Opaque: r.opaque, Dates: b.Dates, Documents: documents[i : i+1 : i+1]}
 		if r.deny {
 			s.Effect = OutcomeDeny
 		}

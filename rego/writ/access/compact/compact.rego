@@ -7,15 +7,17 @@
 #   - data.compiled.access: schema.access_tables
 package writ.access.compact
 
+import data.writ.access.dates
 import data.writ.access.request
 
 # METADATA
 # description: |
-#   Every [binding, role, rule] whose binding applies to the request and whose
-#   lists fit it, before restrictions.
+#   Every [binding, role, rule] whose binding holds now and applies to the
+#   request, and whose lists fit it, before restrictions.
 hits := [[binding, role, rule] |
 	some key in _applying
 	binding := data.compiled.access.bindings[key]
+	dates.holds(binding)
 	role := data.compiled.access.roles[binding.role]
 	some rule in _fitting(role)
 ]

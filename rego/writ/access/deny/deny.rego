@@ -7,6 +7,8 @@
 #   - input: schema.access
 package writ.access.deny
 
+import data.writ.access.dates
+
 # METADATA
 # description: |
 #   The outcome of all policies: the first denial, and the judgements of the pod
@@ -85,15 +87,23 @@ _later(row) if row > _first
 
 default _denied := {}
 
-_denied := {"reason": _reason, "labelsUnknown": _labels_unknown, "matched": {
-	"kind": "DenyPolicy",
-	"namespace": "",
-	"name": _first[1],
-	"rule": _rule,
-	"source": _source,
-	"effect": "deny",
-	"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1",
-}}
+_denied := {"reason": _reason, "labelsUnknown": _labels_unknown, "matched": object.union(
+	{
+		"kind": "DenyPolicy",
+		"namespace": "",
+		"name": _first[1],
+		"rule": _rule,
+		"source": _source,
+		"effect": "deny",
+		"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1",
+	},
+	_until,
+)}
+
+# When the policy ends, for one that does.
+default _until := {}
+
+_until := {"until": dates.text(data.compiled.deny.until[_first[1]])}
 
 _rule := _first[3] if _first[2] != 2
 
@@ -109,10 +119,11 @@ _source := _first[4] if _first[2] != 2
 
 _source := _first[3].source if _first[2] == 2
 
-_reason := sprintf("denied by DenyPolicy %s (pod security): %s", [_first[1], _first[3].text]) if {
+_reason := sprintf("denied by DenyPolicy %s (pod security)%s: %s", [_first[1], dates.until(_until), _first[3].text]) if {
 	_first[2] == 2
 } else := concat("", [
 	sprintf("denied by DenyPolicy %s, %s %d", [_first[1], ["rule", "impersonation rule"][_first[2]], _first[3]]),
+	dates.until(_until),
 	_own_reason,
 	_unknown_text,
 ])

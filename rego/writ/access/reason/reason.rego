@@ -3,6 +3,7 @@
 #   The reasons and warnings of decisions at the access point, as sentences.
 package writ.access.reason
 
+import data.writ.access.dates
 import data.writ.access.request
 
 # METADATA
@@ -26,12 +27,13 @@ undecided(binding, rule, restriction, what) := sprintf("%s %s rule %d: %s undeci
 	what,
 ])
 
-_by(entry) := sprintf("%s %s (%s %s, rule %d)", [
+_by(entry) := sprintf("%s %s (%s %s, rule %d)%s", [
 	entry.kind,
 	_full_name(entry),
 	entry.role.kind,
 	_full_name(entry.role),
 	entry.rule,
+	dates.until(entry),
 ])
 
 _full_name(named) := named.name if {

@@ -1,0 +1,59 @@
+package lint
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/deny"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// Ends states which ends of documents are reported. The zero value reports none.
+type Ends struct {
+	Now time.Time
+	// Expired is how long ago an end is at least, and Within how near it is at most.
+	Expired, Within time.Duration
+}
+
+// Check returns a warning for each document that has ended or ends soon.
+func (e Ends) Check(d *directory.Directory) diag.List {
+	var list diag.List
+	if e.Now.IsZero() {
+		return list
+	}
+	add := func(h *syntax.Header, own syntax.Dates) {
+		if own.End == nil {
+			return
+		}
+		found := diag.Diagnostic{Position: own.EndAt, Severity: diag.Warning}
+		name := syntax.Quote(h.Name)
+		if h.Namespace != "" {
+			name = syntax.Quote(h.Namespace + "/" + h.Name)
+		}
+		switch {
+		case !own.End.After(e.Now.Add(-e.Expired)):
+			found.Code, found.Hint = diag.Expired, "remove it"
+			found.Message = fmt.Sprintf("%s %s ended %s", h.Kind, name, dates.Format(*own.End))
+		case own.End.After(e.Now) && !own.End.After(e.Now.Add(e.Within)):
+			found.Code, found.Hint = diag.EndsSoon, "write a later end if it is still needed"
+			found.Message = fmt.Sprintf("%s %s ends %s", h.Kind, name, dates.Format(*own.End))
+		default:
+			return
+		}
+		list.Add(found)
+	}
+	for _, b := range directory.DocumentsOf[*access.KubernetesBinding](d) {
+		add(&b.Header, b.Dates)
+	}
+	for _, b := range directory.DocumentsOf[*access.OriginBinding](d) {
+		add(&b.Header, b.Dates)
+	}
+	for _, p := range directory.DocumentsOf[*deny.DenyPolicy](d) {
+		add(&p.Header, p.Dates)
+	}
+	return list
+}
