@@ -124,7 +124,7 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 	if cap(key) <= maxRoom {
 		*room = key
 	}
-	if a := c.access.find(key, v.clock()); a != nil {
+	if a := c.access.find(key, v.clock); a != nil {
 		if a.revision == revision {
 			c.metrics.CacheHit()
 			return found(a.decision, r)

@@ -28,7 +28,7 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 	if !ok {
 		return p.Gateway(ctx, r)
 	}
-	if a := c.gateway.find(key, c.now()); a != nil {
+	if a := c.gateway.find(key, c.now); a != nil {
 		switch {
 		case a.revision == revision && a.isOwn:
 			c.metrics.CacheMissed()

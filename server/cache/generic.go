@@ -20,7 +20,7 @@ func (v *cached) Generic(ctx context.Context, r *decision.GenericRequest) (decis
 		return v.Policies.Generic(ctx, r)
 	}
 	key := r.AppendKey(nil)
-	if a := c.generic.find(key, c.now()); a != nil && a.revision == revision {
+	if a := c.generic.find(key, c.now); a != nil && a.revision == revision {
 		if a.isOwn {
 			c.metrics.CacheMissed()
 			return v.Policies.Generic(ctx, r)

@@ -66,16 +66,16 @@ func newTable[D any](m *metrics.Metrics, now func() time.Time, entries, bytes in
 	return t
 }
 
-// find returns the answer for a key, or nil if the table has no answer that is valid at a
-// time.
-func (t *table[D]) find(key []byte, now time.Time) *answer[D] {
+// find returns the answer for a key, or nil if the table has no answer that is valid now.
+// The clock is read only for an answer that ends.
+func (t *table[D]) find(key []byte, now func() time.Time) *answer[D] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entries[string(key)]
 	if e == nil {
 		return nil
 	}
-	if !e.isValid(now) {
+	if e.ends() && !e.isValid(now()) {
 		t.remove(e)
 		return nil
 	}
@@ -83,6 +83,8 @@ func (t *table[D]) find(key []byte, now time.Time) *answer[D] {
 	e.linkAfter(&t.uses)
 	return &e.answer
 }
+
+func (a *answer[D]) ends() bool { return !a.expires.IsZero() || a.span.IsLimited() }
 
 func (a *answer[D]) isValid(now time.Time) bool {
 	return (a.expires.IsZero() || now.Before(a.expires)) && a.covers(now)
