@@ -98,27 +98,10 @@ func rulesOfRole(world *statement.World, key string, role *tables.Role) []view.R
 
 // holdersOf returns the subjects of the bindings of a role, by their names.
 func holdersOf(access *tables.Access, role string) (holders []view.BindingOf) {
-	bindings := make(map[string]*tables.Binding)
-	for key, b := range access.Bindings.All() {
-		if b.Role == role {
-			bindings[key] = b
+	for h := range access.Holdings() {
+		if h.Binding.Role == role {
+			holders = append(holders, newHeld(h.Binding, h.Subject, h.Namespace).BindingOf)
 		}
-	}
-	add := func(in string, subjects tables.Map[[]string]) {
-		for subject, keys := range subjects.All() {
-			for _, key := range *keys {
-				if b := bindings[key]; b != nil {
-					holders = append(holders, newHeld(b, subject, in).BindingOf)
-				}
-			}
-		}
-	}
-	if len(bindings) == 0 {
-		return nil
-	}
-	add("", access.Subjects.Cluster)
-	for namespace, subjects := range access.Subjects.Namespaces.All() {
-		add(namespace, *subjects)
 	}
 	slices.SortStableFunc(holders, func(a, b view.BindingOf) int {
 		_, left, _ := strings.Cut(a.Subject, ":")

@@ -9,18 +9,20 @@ type Holding struct {
 	Binding   *Binding
 }
 
-// Holdings returns each subject of each binding, in no particular order; none without access
-// tables. The bindings must not be changed.
-func (l List) Holdings() iter.Seq[Holding] {
+// Holdings returns those of the access tables of the list; none without them.
+func (l List) Holdings() iter.Seq[Holding] { return Of[*Access](l).Holdings() }
+
+// Holdings returns each subject of each binding, in no particular order; none for nil. The
+// bindings must not be changed.
+func (a *Access) Holdings() iter.Seq[Holding] {
 	return func(yield func(Holding) bool) {
-		access := Of[*Access](l)
-		if access == nil {
+		if a == nil {
 			return
 		}
 		all := func(namespace string, subjects *Map[[]string]) bool {
 			for subject, keys := range subjects.All() {
 				for _, key := range *keys {
-					b := access.Bindings.At(key)
+					b := a.Bindings.At(key)
 					if !yield(Holding{subject, namespace, &b}) {
 						return false
 					}
@@ -28,10 +30,10 @@ func (l List) Holdings() iter.Seq[Holding] {
 			}
 			return true
 		}
-		if !all("", &access.Subjects.Cluster) {
+		if !all("", &a.Subjects.Cluster) {
 			return
 		}
-		for namespace, subjects := range access.Subjects.Namespaces.All() {
+		for namespace, subjects := range a.Subjects.Namespaces.All() {
 			if !all(namespace, subjects) {
 				return
 			}

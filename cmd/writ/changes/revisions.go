@@ -59,18 +59,13 @@ func inputs(cmd *cobra.Command, args []string) ([2]input, error) {
 
 // revisionRange reports whether the arguments are REV1..REV2 [FOLDER].
 func revisionRange(args []string) (revisions, folder string, ok bool) {
-	if !strings.Contains(args[0], "..") || exists(args[0]) || strings.Contains(args[0], "/..") || strings.HasPrefix(args[0], "..") {
+	if !strings.Contains(args[0], "..") || documents.Exists(args[0]) || strings.Contains(args[0], "/..") || strings.HasPrefix(args[0], "..") {
 		return "", "", false
 	}
 	if len(args) == 2 {
 		folder = args[1]
 	}
 	return args[0], folder, true
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 func rangeInputs(revisions, folder string) (out [2]input, err error) {
@@ -155,7 +150,7 @@ func committed(dir string) (input, error) {
 
 // parseInput reads a path, a URL, a cluster, REVISION:FOLDER, or - for standard input.
 func parseInput(arg string) (input, error) {
-	if arg == "-" || exists(arg) || strings.Contains(arg, "://") || strings.HasPrefix(arg, diag.ObjectPrefix) {
+	if arg == "-" || documents.IsLocation(arg) {
 		return input{name: arg, path: arg}, nil
 	}
 	revision, folder, ok := strings.Cut(arg, ":")

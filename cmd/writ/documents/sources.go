@@ -59,7 +59,7 @@ func (d *Flags) openMember(arg string, in io.Reader) (source.Member, error) {
 	if isPipe(arg) {
 		return source.Member{Location: source.Location{Dir: arg}, Source: streamOf(pipeInput, arg, nil)}, nil
 	}
-	if revision, folder, ok := asRevision(arg); ok {
+	if revision, folder, ok := strings.Cut(arg, ":"); ok && !IsLocation(arg) {
 		opened, err := d.openRevision(revision, folder)
 		return source.Member{Location: source.Location{Dir: arg}, Source: opened}, err
 	}
@@ -84,12 +84,10 @@ func (d *Flags) openMember(arg string, in io.Reader) (source.Member, error) {
 	return m, nil
 }
 
-// asRevision splits REVISION:FOLDER, which is not the name of a file.
-func asRevision(arg string) (revision, folder string, ok bool) {
-	if exists(arg) || strings.Contains(arg, "://") || strings.HasPrefix(arg, diag.ObjectPrefix) {
-		return "", "", false
-	}
-	return strings.Cut(arg, ":")
+// IsLocation reports whether an argument is a path that exists, a URL or a cluster. Other
+// arguments with a colon are REVISION:FOLDER.
+func IsLocation(arg string) bool {
+	return Exists(arg) || strings.Contains(arg, "://") || strings.HasPrefix(arg, diag.ObjectPrefix)
 }
 
 func (d *Flags) openRevision(revision, folder string) (source.Source, error) {
@@ -170,7 +168,8 @@ func isPipe(path string) bool {
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) != 0
 }
 
-func exists(path string) bool {
+// Exists reports whether a file or folder exists at a path.
+func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
@@ -189,7 +188,7 @@ func IsBundle(arg string) bool {
 	case err != nil || source.IsDocument(arg):
 		return false
 	case info.IsDir():
-		return exists(filepath.Join(arg, bundles.ManifestPath))
+		return Exists(filepath.Join(arg, bundles.ManifestPath))
 	case !info.Mode().IsRegular():
 		return false
 	}
