@@ -64,7 +64,7 @@ func TestEffectivePoliciesAndTheirDecisions(t *testing.T) {
 		{"an unknown section", prefix + "HTTPRoute/n/api?section=b", "", 404, "has no rule"},
 		{"an unknown gateway on the way", prefix + "HTTPRoute/n/api?via=Gateway/n/none", "", 404, "Gateway n/none not found"},
 		{"an unknown policy", prefix + "replaced?policy=n/none", "", 404, "AuthPolicy n/none not found"},
-		{"an unknown kind", "/v1/effective/TLSPolicy/HTTPRoute/n/api", "", 400, "there are AuthPolicy and RateLimitPolicy"},
+		{"an unknown kind", "/v1/effective/TLSPolicy/HTTPRoute/n/api", "", 400, "there are AuthPolicy, RateLimitPolicy, TokenRateLimitPolicy"},
 		{"an unknown kind of target", prefix + "TCPRoute/n/api", "", 400, "its kind must be Gateway or HTTPRoute or GRPCRoute"},
 		{"no gateway on the way", prefix + "HTTPRoute/n/api?via=edge", "", 400, "not of the form KIND/NAMESPACE/NAME"},
 		{"a parameter misspelt", prefix + "HTTPRoute/n/api?sections=a", "", 400, "no parameter but section and via"},

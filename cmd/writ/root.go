@@ -28,7 +28,7 @@ Families of documents:
   Origin policy        Role, RoleBinding, Policy, PolicyBinding, with deny rules
   deny policies        DenyPolicy with pod security, BreakglassEscalation
   visibility           MonitorAccessPolicy, MetricSource
-  gateway policies     AuthPolicy, RateLimitPolicy, along Gateways and routes
+  gateway policies     AuthPolicy, RateLimitPolicy, TokenRateLimitPolicy
 Extensions in Rego (*.rego) and DecisionTests may stand beside them.
 
 All commands:

@@ -21,7 +21,7 @@ const effectivePath = "/v1/effective/:kind/"
 // effectiveRoutes are the endpoints of effective policies.
 func effectiveRoutes(s *exchange.Service) []route {
 	op := openapi.Operation{Tag: "Effective policies", IsOfRevision: true}
-	kind := openapi.Parameter{Name: "kind", Description: "AuthPolicy or RateLimitPolicy."}
+	kind := openapi.Parameter{Name: "kind", Description: "AuthPolicy, RateLimitPolicy or TokenRateLimitPolicy."}
 	return []route{
 		{
 			methods: "GET HEAD", pattern: effectivePath + "replaced", role: auth.Auditor, handler: effective(s, replacedQuestion, "policy"),

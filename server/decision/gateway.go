@@ -158,7 +158,7 @@ func checkGatewayKey(key string, _ Value) error {
 // EffectiveQuestion is a query for effective policies: for the policy of a target or,
 // with Reach or Replaced set, for a list over all paths.
 type EffectiveQuestion struct {
-	// Kind is AuthPolicy or RateLimitPolicy.
+	// Kind is AuthPolicy, RateLimitPolicy or TokenRateLimitPolicy.
 	Kind string
 	// Target and Via have the form Kind/namespace/name or
 	// Kind/namespace/name#section. Via may be empty.

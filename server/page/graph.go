@@ -176,7 +176,7 @@ func (g *graph) middleOf(b *box, edges [][2]string, at map[string]int) int {
 }
 
 // policyClasses are the classes and short names of kinds of policies.
-var policyClasses = map[string][2]string{"AuthPolicy": {"auth", "Auth"}, "RateLimitPolicy": {"rate", "Rate"}}
+var policyClasses = map[string][2]string{"AuthPolicy": {"auth", "Auth"}, "RateLimitPolicy": {"rate", "Rate"}, "TokenRateLimitPolicy": {"rate", "Tokens"}}
 
 func (b *box) addChips() {
 	y := b.Y + boxHeight

@@ -50,7 +50,7 @@ const (
 	maxPaths = 20
 )
 
-var policyKinds = []string{"AuthPolicy", "RateLimitPolicy"}
+var policyKinds = []string{"AuthPolicy", "RateLimitPolicy", "TokenRateLimitPolicy"}
 
 const inheritancePath = "/page/inheritance"
 

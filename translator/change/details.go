@@ -212,7 +212,7 @@ func responseOf(v statement.Verdict) string {
 	return statement.JSONText(d)
 }
 
-// limitsOf returns the rules of effective RateLimitPolicies by path and key.
+// limitsOf returns the rules of effective policies with limits by path, kind and key.
 func limitsOf(w *statement.World) map[string]Detail {
 	out := make(map[string]Detail)
 	g := tables.Of[*tables.Gateway](w.Revision.Tables)
@@ -220,13 +220,15 @@ func limitsOf(w *statement.World) map[string]Detail {
 		return out
 	}
 	for i := range g.Paths {
-		e, ok := g.Paths[i].Effective[tables.KindRateLimitPolicy]
-		if !ok {
-			continue
-		}
-		for _, r := range g.Effective[e].Rules {
-			path := g.PathName(g.Paths[i])
-			out[path+"\x00"+r.Key] = Detail{Kind: detailLimit, What: path, Source: r.Source, Text: r.Key + " " + statement.JSONText(r.Value)}
+		for _, kind := range tables.LimitKinds {
+			e, ok := g.Paths[i].Effective[kind]
+			if !ok {
+				continue
+			}
+			for _, r := range g.Effective[e].Rules {
+				path := g.PathName(g.Paths[i])
+				out[path+"\x00"+kind+"\x00"+r.Key] = Detail{Kind: detailLimit, What: path, Source: r.Source, Text: r.Key + " " + statement.JSONText(r.Value)}
+			}
 		}
 	}
 	return out

@@ -141,7 +141,7 @@ have the pattern. An override that uses a pattern should define it in its own bl
 		Summary: "unset is not a list of rule keys of the kind",
 		Text: `A rule key is the path of a rule below spec. In an AuthPolicy the keys are
 rules.authentication.NAME, rules.response.unauthorized, patterns.NAME and when; in a
-RateLimitPolicy limits.NAME and when.`,
+RateLimitPolicy or a TokenRateLimitPolicy limits.NAME and when.`,
 		Example: `unset: [staff-key]`,
 		Instead: `unset: [rules.authentication.staff-key]`,
 	},
@@ -155,7 +155,9 @@ RateLimitPolicy limits.NAME and when.`,
 	{
 		Code:    ParentKind,
 		Summary: "the parent of a route is not a Gateway",
-		Text:    `Routes are attached to Gateways of gateway.networking.k8s.io.`,
+		Text: `Routes are attached to Gateways of gateway.networking.k8s.io. A ListenerSet is not read:
+the operator that enforces these policies has no such parent, so routes below one carry no
+policy there. With --cluster-export a ListenerSet is a warning, and that parent gives no path.`,
 		Example: `parentRefs: [{kind: Service, name: api}]`,
 		Instead: `parentRefs: [{kind: Gateway, name: edge}]`,
 	},

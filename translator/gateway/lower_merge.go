@@ -6,10 +6,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-const (
-	apiVersionPolicy = "kuadrant.io/v1"
-	groupGateway     = "gateway.networking.k8s.io"
-)
+const groupGateway = "gateway.networking.k8s.io"
 
 // holds reports whether the merge condition of a block is true of what has been
 // folded by now. One that fails does not, and is recorded: it is an error if
@@ -58,5 +55,5 @@ func (s *state) self(ownDefaults bool) map[string]any {
 	for key, h := range s.rules {
 		tables.Nest(spec, key, h.rule.Value)
 	}
-	return map[string]any{"apiVersion": apiVersionPolicy, "kind": s.kind, "metadata": metadata, "spec": spec}
+	return map[string]any{"apiVersion": tables.PolicyVersion(s.kind), "kind": s.kind, "metadata": metadata, "spec": spec}
 }

@@ -123,6 +123,10 @@ func (r *resolver) selects(l *document.Listener, namespace string, selectors map
 func (r *resolver) otherParent(cycles *routeCycles, d *document.Route, p *document.ParentRef) {
 	at := p.Kind.Diagnostic(diag.Error, diag.ParentKind, "write kind: Gateway, or leave kind out",
 		"the parent of a route must be a Gateway, not %s", p.Kind.Value)
+	if p.Kind.Value == "ListenerSet" {
+		at.Hint = "policies are not enforced below a ListenerSet: attach the route to the Gateway"
+		at.Severity = d.DanglingSeverity()
+	}
 	switch cycle, first := cycles.cycleOf(d, p); {
 	case cycle == nil:
 	case !first:

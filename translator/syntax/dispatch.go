@@ -151,6 +151,9 @@ func (d *Decoder) unknownKind(kind *Field, version string, known []string) {
 	if near := diag.Suggest(kind.Value.Value, known); near != "" {
 		hint = "did you mean " + Quote(near) + "?"
 	}
+	if sole := d.kinds.soleVersion(kind.Value.Value); sole != "" {
+		hint = "write apiVersion: " + sole
+	}
 	of := ""
 	if version != "" {
 		of = " of " + version

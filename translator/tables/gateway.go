@@ -3,18 +3,38 @@ package tables
 // The kinds of inherited policies, in the order of their computation, and the kinds that
 // they attach to.
 const (
-	KindAuthPolicy      = "AuthPolicy"
-	KindRateLimitPolicy = "RateLimitPolicy"
-	KindGateway         = "Gateway"
-	KindHTTPRoute       = "HTTPRoute"
-	KindGRPCRoute       = "GRPCRoute"
+	KindAuthPolicy           = "AuthPolicy"
+	KindRateLimitPolicy      = "RateLimitPolicy"
+	KindTokenRateLimitPolicy = "TokenRateLimitPolicy"
+	KindGateway              = "Gateway"
+	KindHTTPRoute            = "HTTPRoute"
+	KindGRPCRoute            = "GRPCRoute"
 )
 
 // TargetKinds are the kinds that inherited policies attach to.
 var TargetKinds = []string{KindGateway, KindHTTPRoute, KindGRPCRoute}
 
 // GatewayKinds are the kinds of inherited policies.
-var GatewayKinds = []string{KindAuthPolicy, KindRateLimitPolicy}
+var GatewayKinds = []string{KindAuthPolicy, KindRateLimitPolicy, KindTokenRateLimitPolicy}
+
+// LimitKinds are the kinds of inherited policies whose rules are limits.
+var LimitKinds = GatewayKinds[1:]
+
+// PolicyVersion returns the API version of a kind of inherited policies.
+func PolicyVersion(kind string) string {
+	if kind == KindTokenRateLimitPolicy {
+		return "kuadrant.io/v1alpha1"
+	}
+	return "kuadrant.io/v1"
+}
+
+// PolicyTargets returns the kinds that inherited policies of a kind attach to.
+func PolicyTargets(kind string) []string {
+	if kind == KindTokenRateLimitPolicy {
+		return TargetKinds[:2] // Kuadrant does not count the tokens of gRPC
+	}
+	return TargetKinds
+}
 
 // The types, statuses and reasons of a policy's conditions.
 const (

@@ -45,7 +45,7 @@ func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
 		}
 	}
 	document := mappingNode()
-	enter(document, "apiVersion", stringNode("kuadrant.io/v1"))
+	enter(document, "apiVersion", stringNode(tables.PolicyVersion(found.Kind)))
 	enter(document, "kind", stringNode(found.Kind))
 	enter(document, "spec", spec)
 	head := []string{fmt.Sprintf("%s in force on %s", found.Kind, found.Target)}

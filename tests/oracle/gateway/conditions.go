@@ -139,7 +139,7 @@ func (f *Fold) self(at int, overrides bool) map[string]any {
 		spec["targetRef"] = target
 	}
 	return map[string]any{
-		"apiVersion": "kuadrant.io/v1", "kind": kind,
+		"apiVersion": version(kind), "kind": kind,
 		"metadata": map[string]any{"name": name, "namespace": namespace},
 		"spec":     spec,
 	}

@@ -66,7 +66,7 @@ type RouteRule struct {
 	Matches []*RouteMatch
 }
 
-// Policy is an AuthPolicy or a RateLimitPolicy.
+// Policy is a policy of one of Kinds.
 type Policy struct {
 	Kind, Namespace, Name, Created  string
 	TargetKind, TargetName, Section string

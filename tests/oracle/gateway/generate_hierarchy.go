@@ -183,6 +183,9 @@ func (g *generator) policy() {
 	}
 	p := &Policy{Kind: kind, Name: fmt.Sprintf("p%d", 1+g.IntN(9)), Created: g.One(timestamps)}
 	g.aim(p)
+	if p.Kind == "TokenRateLimitPolicy" && p.TargetKind == "GRPCRoute" {
+		p.Kind = "RateLimitPolicy"
+	}
 	if !g.free(p.locator()) {
 		return
 	}
@@ -241,7 +244,7 @@ func (g *generator) block(kind string, bare bool) *Block {
 	}
 	for rules == 0 {
 		key := g.One([]string{"rules.authorization.a", "rules.authentication.b"})
-		if kind == "RateLimitPolicy" {
+		if kind != "AuthPolicy" {
 			key = "limits.a"
 		}
 		b.Rules[key] = g.value(key)
@@ -256,7 +259,7 @@ func (g *generator) block(kind string, bare bool) *Block {
 	b.Merge = g.Once(2)
 	if g.Once(3) {
 		delete(b.Rules, "when")
-		conditions := mergeConditions[kind]
+		conditions := mergeConditions[strings.TrimPrefix(kind, "Token")]
 		b.When = conditions[g.IntN(len(conditions))]
 	}
 	return b
@@ -264,7 +267,7 @@ func (g *generator) block(kind string, bare bool) *Block {
 
 // key draws the key of a rule.
 func (g *generator) key(kind string) string {
-	if kind == "RateLimitPolicy" {
+	if kind != "AuthPolicy" {
 		if g.Once(6) {
 			return "when"
 		}

@@ -8,7 +8,15 @@ import (
 )
 
 // Kinds are the kinds of policies that can be asked for.
-var Kinds = []string{"AuthPolicy", "RateLimitPolicy"}
+var Kinds = []string{"AuthPolicy", "RateLimitPolicy", "TokenRateLimitPolicy"}
+
+// version is the apiVersion of a kind of policies.
+func version(kind string) string {
+	if kind == "TokenRateLimitPolicy" {
+		return "kuadrant.io/v1alpha1"
+	}
+	return "kuadrant.io/v1"
+}
 
 // fold is Fold, computed once a path and kind.
 func (w *World) fold(path Path, kind string) *Fold {

@@ -167,7 +167,7 @@ func (g *generator) policyDocument(p *Policy) yaml.Object {
 		spec = append(spec, yaml.Member{"unset", yaml.Texts(p.Unset)})
 	}
 	g.Shuffle(len(spec), func(i, j int) { spec[i], spec[j] = spec[j], spec[i] })
-	return append(g.gateHeader("kuadrant.io/v1", p.Kind, p.Namespace, p.Name, p.Created), yaml.Member{"spec", spec})
+	return append(g.gateHeader(version(p.Kind), p.Kind, p.Namespace, p.Name, p.Created), yaml.Member{"spec", spec})
 }
 
 // blockBody is the nested form of the rules of a block.

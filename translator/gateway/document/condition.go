@@ -12,7 +12,7 @@ import (
 var comparisons = []string{"eq", "neq", "incl", "excl", "matches"}
 
 // conditions reads a list of conditions on a request, all of which must hold.
-// Those with mistakes are left out. A RateLimitPolicy knows predicates alone.
+// Those with mistakes are left out. Limits know predicates alone.
 func (r *ruleReader) conditions(f *syntax.Field) []tables.RequestCondition {
 	if f.Value.Type != syntax.List {
 		hint := ""
@@ -25,7 +25,7 @@ func (r *ruleReader) conditions(f *syntax.Field) []tables.RequestCondition {
 	out := []tables.RequestCondition{}
 	for _, n := range f.Value.Items {
 		condition, ok := tables.RequestCondition{}, false
-		if r.kind == tables.KindRateLimitPolicy {
+		if slices.Contains(tables.LimitKinds, r.kind) {
 			condition, ok = r.predicateOnly(n)
 		} else {
 			condition, ok = r.condition(n)
@@ -147,9 +147,9 @@ func (r *ruleReader) compare(c *syntax.Cursor) *tables.Comparison {
 	return out
 }
 
-// predicateOnly reads a condition of a RateLimitPolicy.
+// predicateOnly reads a condition of a policy with limits.
 func (r *ruleReader) predicateOnly(n *syntax.Node) (tables.RequestCondition, bool) {
-	c := r.d.Cursor(n, "a condition of a RateLimitPolicy", false)
+	c := r.d.Cursor(n, "a condition of a "+r.kind, false)
 	if c == nil {
 		return tables.RequestCondition{}, false
 	}

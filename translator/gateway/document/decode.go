@@ -14,18 +14,19 @@ import (
 //go:embed fields.txt
 var fieldTexts string
 
-const (
-	versionKuadrant   = groupKuadrant + "/v1"
-	versionGatewayAPI = groupGateway + "/v1"
-)
+const versionGatewayAPI = groupGateway + "/v1"
 
 // Kinds returns the kinds of gateway policies and of the Gateway API, and the kinds of
 // their groups that hold no policy.
 func Kinds() syntax.Kinds {
+	var policies syntax.Kinds
+	for _, kind := range tables.GatewayKinds {
+		policies = append(policies, syntax.KindsOf(tables.PolicyVersion(kind), decodePolicy, kind)...)
+	}
 	return slices.Concat(
-		syntax.KindsOf(versionKuadrant, decodeKuadrant, tables.KindAuthPolicy, tables.KindRateLimitPolicy).WithWords("kuadrant").WithTexts(fieldTexts),
+		policies.WithWords("kuadrant").WithTexts(fieldTexts),
 		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute, tables.KindGRPCRoute).WithWords("gateway").WithTexts(fieldTexts),
-		syntax.SkippedKinds(groupKuadrant, "Kuadrant", "DNSPolicy", "TLSPolicy", "TokenRateLimitPolicy", "DNSRecord", "DNSHealthCheckProbe"),
+		syntax.SkippedKinds(groupKuadrant, "Kuadrant", "DNSPolicy", "TLSPolicy", "DNSRecord", "DNSHealthCheckProbe"),
 		syntax.SkippedKinds(groupGateway, "GatewayClass", "ListenerSet", "ReferenceGrant", "TCPRoute", "UDPRoute", "TLSRoute", "BackendTLSPolicy"),
 	)
 }
@@ -47,16 +48,16 @@ type gatewayDocument struct {
 	spec    *syntax.Cursor // nil if it is missing, which is reported
 }
 
-func decodeKuadrant(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	decodeGatewayFamily(d, n, kind, versionKuadrant)
+func decodePolicy(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
+	decodeGatewayFamily(d, n, kind, tables.PolicyVersion(kind.Value.Value))
 }
 
 func decodeGatewayAPI(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	decodeGatewayFamily(d, n, kind, versionGatewayAPI)
 }
 
-// decodeGatewayFamily decodes a document of kuadrant.io/v1 or
-// gateway.networking.k8s.io/v1.
+// decodeGatewayFamily decodes a document of kuadrant.io or of
+// gateway.networking.k8s.io.
 func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, version string) {
 	before := len(d.Diags)
 	g := &gatewayDocument{d: d, h: d.Header(FamilyGateway, version, kind.Value.Value, kind.Key)}

@@ -92,7 +92,8 @@ type ValueMatch struct {
 	Value string
 }
 
-// InheritedPolicy is an AuthPolicy or a RateLimitPolicy of kuadrant.io/v1.
+// InheritedPolicy is an AuthPolicy, a RateLimitPolicy or a TokenRateLimitPolicy of
+// kuadrant.io.
 type InheritedPolicy struct {
 	syntax.Header
 	Created *time.Time // metadata.creationTimestamp, nil without
@@ -108,7 +109,7 @@ type InheritedPolicy struct {
 // Target is what a policy is attached to, in its own namespace.
 type Target struct {
 	At      diag.Position
-	Kind    string // Gateway, HTTPRoute or GRPCRoute; empty where the target has mistakes
+	Kind    string // one of tables.PolicyTargets; empty where the target has mistakes
 	Name    syntax.Text
 	Section syntax.Text // empty: the object as a whole
 }

@@ -10,7 +10,7 @@ import (
 
 var windowForm = regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`)
 
-// limits reads the limits of a RateLimitPolicy.
+// limits reads the limits of a RateLimitPolicy or a TokenRateLimitPolicy.
 func (r *ruleReader) limits(c *syntax.Cursor) {
 	r.each(c, "limits", func(f *syntax.Field) {
 		if inner := r.d.Cursor(f.Value, "a limit", false); inner != nil {

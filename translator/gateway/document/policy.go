@@ -13,13 +13,14 @@ import (
 // The bare fields of a policy's spec, by its kind, and the blocks they exclude.
 var (
 	bareFields = map[string][]string{
-		tables.KindAuthPolicy:      {"rules", "patterns", "when"},
-		tables.KindRateLimitPolicy: {"limits", "when"},
+		tables.KindAuthPolicy:           {"rules", "patterns", "when"},
+		tables.KindRateLimitPolicy:      {"limits", "when"},
+		tables.KindTokenRateLimitPolicy: {"limits", "when"},
 	}
 	blockFields = []string{BlockDefaults, BlockOverrides}
 )
 
-// policy decodes the spec of an AuthPolicy or a RateLimitPolicy.
+// policy decodes the spec of an inherited policy.
 func (g *gatewayDocument) policy() *InheritedPolicy {
 	out := &InheritedPolicy{Header: g.h, Created: g.created}
 	c := g.spec
@@ -128,9 +129,8 @@ func (g *gatewayDocument) target(c *syntax.Cursor) Target {
 		d.Fail(group, diag.TargetGroup, "write "+groupGateway, "a policy has no targets of group %s", syntax.Quote(group.Value))
 		ok = false
 	}
-	if kind != nil && !slices.Contains(tables.TargetKinds, kind.Value) {
-		hint := "write " + strings.Join(tables.TargetKinds, " or ")
-		d.Fail(kind, diag.TargetKind, hint, "kind %s is not supported as a target", syntax.Quote(kind.Value))
+	if targets := tables.PolicyTargets(g.h.Kind); kind != nil && !slices.Contains(targets, kind.Value) {
+		d.Fail(kind, diag.TargetKind, "write "+strings.Join(targets, " or "), "kind %s is not supported as a target", syntax.Quote(kind.Value))
 		ok = false
 	}
 	if name != nil {
@@ -160,7 +160,7 @@ func (g *gatewayDocument) unset(c *syntax.Cursor) []syntax.Text {
 		return nil
 	}
 	keys, prefixes := authPolicyKeys, authPolicyPrefixes
-	if g.h.Kind == tables.KindRateLimitPolicy {
+	if slices.Contains(tables.LimitKinds, g.h.Kind) {
 		keys, prefixes = limitKeys, limitPrefixes
 	}
 	if n.Type != syntax.List {

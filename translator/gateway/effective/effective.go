@@ -66,7 +66,7 @@ func checkKind(kind string) error {
 	if slices.Contains(Kinds, kind) {
 		return nil
 	}
-	return malformed("kind %q is not known: there are %s", kind, strings.Join(Kinds, " and "))
+	return malformed("kind %q is not known: there are %s", kind, strings.Join(Kinds, ", "))
 }
 
 // Effective is what is in force on a target. Fields are in the order of their names,
