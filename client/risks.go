@@ -27,10 +27,26 @@ type Risks struct {
 	// Total is the number of risks of all pages, Accepted how many of them are accepted.
 	Total    int `json:"total"`
 	Accepted int `json:"accepted"`
+	// Codes count the risks of all pages by code, the most severe ones first.
+	Codes []RiskCode `json:"codes"`
 	// After is empty on the last page.
 	After string `json:"after"`
 	// Revision is the one that has the risks.
 	Revision string `json:"revision"`
+}
+
+// RiskCode is a kind of risk.
+type RiskCode struct {
+	Code string `json:"code"`
+	// Severity is that of the most severe risk which is not accepted, if there is one.
+	Severity string `json:"severity"`
+	// Can completes the sentence "the subjects can ..."; Text explains it, Remedy is what to do.
+	Can    string `json:"can"`
+	Text   string `json:"text"`
+	Remedy string `json:"remedy"`
+	// Total is the number of risks, Accepted how many of them are accepted.
+	Total    int `json:"total"`
+	Accepted int `json:"accepted"`
 }
 
 // Risk is a dangerous power that a binding grants.
@@ -40,6 +56,10 @@ type Risk struct {
 	// Sentence states who can do what, where and by which binding; Remedy what to do.
 	Sentence string `json:"sentence"`
 	Remedy   string `json:"remedy"`
+	// Can, Where and Binding are parts of the sentence.
+	Can     string `json:"can"`
+	Where   string `json:"where"`
+	Binding string `json:"binding"`
 	// Subjects are "user:NAME" or "group:NAME".
 	Subjects []string `json:"subjects"`
 	// Source is FILE:LINE of the binding, RuleSource that of the rule of its role.

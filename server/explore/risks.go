@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/lint/accept"
@@ -34,27 +36,47 @@ type risks struct {
 // closed.
 type riskSearch struct {
 	revision string
+	while    dates.Span // has no time at which a document begins or ends
 	done     chan struct{}
 	found    []lint.Risk
 	err      error
+
+	mu       sync.Mutex // held to read and write the fields below
+	at       acceptedAt
+	accepted []*view.Accepted // as of at, nil for those that are not
 }
 
-// of returns the search for a revision, which it begins unless there is one. It returns nil
-// while another one is being made.
-func (k *risks) of(revision string, world *statement.World) *riskSearch {
+// acceptedAt is what acceptances depend on beside the findings.
+type acceptedAt struct {
+	texts   *texts
+	version int
+	day     string // in UTC, as ends of acceptances are days
+}
+
+// of returns the search for the risks of policies at a time, which it begins unless there is
+// one. It returns nil while another one is being made.
+func (k *risks) of(policies decision.Policies, now time.Time) (*riskSearch, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.last != nil && k.last.revision == revision {
-		return k.last
+	at := dates.Of(now)
+	if k.last != nil && k.last.revision == policies.Revision() && k.last.while.Contains(at) {
+		return k.last, nil
 	}
 	if k.last != nil {
 		select {
 		case <-k.last.done:
 		default:
-			return nil
+			return nil, nil //nolint:nilnil // documented
 		}
 	}
-	s := &riskSearch{revision: revision, done: make(chan struct{})}
+	world := policies.At(now).Statements()
+	if world == nil {
+		return nil, view.Errorf(view.NotReady, "the bundle has no table of its deny policies")
+	}
+	s := &riskSearch{revision: policies.Revision(), done: make(chan struct{})}
+	for _, d := range world.Whole().Dated() {
+		s.while = s.while.Around(at, d.Dates)
+	}
 	k.last = s
 	go func() {
 		defer close(s.done)
@@ -62,7 +84,7 @@ func (k *risks) of(revision string, world *statement.World) *riskSearch {
 		defer cancel()
 		s.found, s.err = searchRisks(ctx, world)
 	}()
-	return s
+	return s, nil
 }
 
 func searchRisks(ctx context.Context, world *statement.World) (found []lint.Risk, err error) {
@@ -85,11 +107,11 @@ func (v *viewer) Risks(ctx context.Context, c view.Caller, q view.RisksQuery) (*
 	if _, known := severities[q.Severity]; q.Severity != "" && !known {
 		return nil, &view.Error{Reason: view.Invalid, Field: "severity", Message: "severity must be critical, high, medium or low"}
 	}
-	world := v.policies.Statements()
-	if world == nil {
-		return nil, view.Errorf(view.NotReady, "the bundle has no table of its deny policies")
+	now := v.x.o.Now()
+	s, err := v.x.risks.of(v.policies, now)
+	if err != nil {
+		return nil, err
 	}
-	s := v.x.risks.of(v.Revision(), world)
 	if s == nil {
 		return nil, &view.Error{Reason: view.Pending, Message: "another revision is being searched for risks", Wait: waitForRisks}
 	}
@@ -105,7 +127,7 @@ func (v *viewer) Risks(ctx context.Context, c view.Caller, q view.RisksQuery) (*
 	if s.err != nil {
 		return nil, s.err
 	}
-	return v.risksOf(s.found, q)
+	return v.risksOf(s, s.acceptedAt(v.revision.texts, now), q)
 }
 
 // severities are the words of severities, with the counts of no risks.
@@ -114,15 +136,14 @@ var severities = map[string]int{"critical": 0, "high": 0, "medium": 0, "low": 0}
 var riskPending = &view.Error{Reason: view.Pending, Message: "the revision is being searched for risks", Wait: waitForRisks}
 
 // risksOf selects a page of risks.
-func (v *viewer) risksOf(found []lint.Risk, q view.RisksQuery) (*view.Risks, error) {
+func (v *viewer) risksOf(s *riskSearch, accepted []*view.Accepted, q view.RisksQuery) (*view.Risks, error) {
 	out := &view.Risks{Risks: []view.Risk{}, Severities: maps.Clone(severities), Revision: v.Revision()}
-	accepted := v.revision.texts.accepted(found, v.x.o.Now())
-	all := make([]int, 0, len(found)) // indexes of the selected
-	for i := range found {
+	all := make([]int, 0, len(s.found)) // indexes of the selected
+	for i := range s.found {
 		if accepted[i] == nil {
-			out.Severities[found[i].Severity]++
+			out.Severities[s.found[i].Severity]++
 		}
-		if !selects(&q, &found[i]) {
+		if !selects(&q, &s.found[i]) {
 			continue
 		}
 		all = append(all, i)
@@ -141,11 +162,33 @@ func (v *viewer) risksOf(found []lint.Risk, q view.RisksQuery) (*view.Risks, err
 	if err != nil {
 		return nil, err
 	}
-	out.Total, out.After = len(all), after
+	out.Total, out.After, out.Codes = len(all), after, codesOf(s.found, all, accepted)
 	for _, i := range all[from:to] {
-		out.Risks = append(out.Risks, riskOf(&found[i], accepted[i]))
+		out.Risks = append(out.Risks, riskOf(&s.found[i], accepted[i]))
 	}
 	return out, nil
+}
+
+// codesOf counts risks by code, in the order in which the codes occur.
+func codesOf(found []lint.Risk, selected []int, accepted []*view.Accepted) []view.RiskCode {
+	out := []view.RiskCode{}
+	index := make(map[diag.Code]int)
+	for _, i := range selected {
+		at, ok := index[found[i].Code]
+		if !ok {
+			at, index[found[i].Code] = len(out), len(out)
+			code := view.RiskCode{Code: string(found[i].Code), Severity: found[i].Severity, Can: found[i].Can, Remedy: found[i].Diagnostic.Hint}
+			if e, known := diag.Explain(found[i].Code); known {
+				text, _, _ := strings.Cut(e.Text, "\nRemedy: ")
+				code.Text = strings.ReplaceAll(text, "\n", " ")
+			}
+			out = append(out, code)
+		}
+		if out[at].Total++; accepted[i] != nil {
+			out[at].Accepted++
+		}
+	}
+	return out
 }
 
 // selects reports whether a query asks for a risk.
@@ -157,6 +200,7 @@ func selects(q *view.RisksQuery, r *lint.Risk) bool {
 func riskOf(r *lint.Risk, accepted *view.Accepted) view.Risk {
 	out := view.Risk{
 		Code: string(r.Code), Severity: r.Severity, Sentence: r.Diagnostic.Message, Remedy: r.Diagnostic.Hint,
+		Can: r.Can, Where: r.Reach(), Binding: r.Binding.String(),
 		Subjects: r.Subjects, Source: r.Binding.Source, RuleSource: r.Role.Source, Accepted: accepted,
 	}
 	if r.Example != nil {
@@ -165,11 +209,21 @@ func riskOf(r *lint.Risk, accepted *view.Accepted) view.Risk {
 	return out
 }
 
-// accepted returns why each risk is accepted, nil for those that are not.
-func (t *texts) accepted(found []lint.Risk, now time.Time) []*view.Accepted {
+// acceptedAt returns why each risk is accepted, nil for those that are not.
+func (s *riskSearch) acceptedAt(t *texts, now time.Time) []*view.Accepted {
 	t.mu.Lock()
 	in := accept.Input{Snapshot: source.Snapshot{Files: t.files, Origins: t.origins}, Now: now}
+	at := acceptedAt{t, t.version, now.UTC().Format(time.DateOnly)}
 	t.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.accepted == nil || s.at != at {
+		s.accepted, s.at = acceptedOf(s.found, in), at
+	}
+	return s.accepted
+}
+
+func acceptedOf(found []lint.Risk, in accept.Input) []*view.Accepted {
 	list := make(diag.List, len(found))
 	byKey := make(map[string][]int, len(found))
 	key := func(d *diag.Diagnostic) string {

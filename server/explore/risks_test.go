@@ -3,9 +3,11 @@ package explore
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
@@ -44,6 +46,9 @@ func TestRisks(t *testing.T) {
 	r := s.risks(view.RisksQuery{})
 	if r.Total != 3 || r.Accepted != 1 || len(r.Risks) != 3 || r.Severities["low"] != 2 || r.Revision != s.active.Revision() {
 		t.Fatalf("got %+v", r)
+	}
+	if len(r.Codes) != 3 || r.Codes[2].Code != "risk-exec" || r.Codes[2].Accepted != 1 || r.Codes[0].Total != 1 || r.Codes[0].Can != "create or change pods" || strings.Contains(r.Codes[0].Text, "Remedy") {
+		t.Errorf("got the codes %+v", r.Codes)
 	}
 	for i, risk := range r.Risks {
 		isAccepted := risk.Code == "risk-exec"
@@ -115,7 +120,10 @@ func TestRisksAreSearchedOnce(t *testing.T) {
 				if err != nil && (!errors.As(err, &e) || e.Reason != view.Pending) {
 					t.Errorf("got %v", err)
 				}
-				found := s.explorer.risks.of(s.active.Revision(), s.active.Statements())
+				found, err := s.explorer.risks.of(s.active, now)
+				if err != nil {
+					t.Error(err)
+				}
 				mu.Lock()
 				defer mu.Unlock()
 				seen[found] = true
@@ -137,5 +145,49 @@ func TestRisksAreSearchedOnce(t *testing.T) {
 	text, err := json.Marshal(s.risks(view.RisksQuery{}))
 	if err != nil || !strings.Contains(string(text), `"total":6`) {
 		t.Errorf("got %s, %v", text, err)
+	}
+}
+
+// A search holds until a document begins or ends: it has what is granted at the time.
+func TestRisksFollowTheClock(t *testing.T) {
+	s := newSite(t, strings.Replace(riskyDocuments, "metadata: {name: shop, namespace: shop}\nroleRef", "metadata: {name: shop, namespace: shop, annotations: {writ.dev/not-before: 2026-11-22T10:00:00Z, writ.dev/not-after: 2026-11-22T12:00:00Z}}\nroleRef", 1))
+	at := now
+	s.explorer.o.Now = func() time.Time { return at }
+	var searches []*riskSearch
+	for hour, want := range []int{0, 3, 3, 0, 0} { // from 9 o'clock
+		at = now.Add(time.Duration(hour) * time.Hour)
+		if r := s.risks(view.RisksQuery{}); r.Total != want {
+			t.Errorf("at %s: got %d risks, want %d", at.Format(time.TimeOnly), r.Total, want)
+		}
+		if last := s.explorer.risks.last; !slices.Contains(searches, last) {
+			searches = append(searches, last)
+		}
+	}
+	if len(searches) != 3 {
+		t.Errorf("got %d searches, want one before, one within and one after the time of the binding", len(searches))
+	}
+}
+
+// Why risks are accepted is found once for the texts and the day, and again when these change.
+func TestAcceptancesAreKept(t *testing.T) {
+	s := newSite(t, riskyDocuments)
+	at := now
+	s.explorer.o.Now = func() time.Time { return at }
+	kept := func() *view.Accepted {
+		r := s.risks(view.RisksQuery{})
+		return r.Risks[len(r.Risks)-1].Accepted
+	}
+	first, revision := kept(), s.active.Revision()
+	if at = at.Add(time.Hour); first == nil || kept() != first {
+		t.Fatalf("got %p and then %p of the same texts and day", first, kept())
+	}
+	if at = at.Add(24 * time.Hour); kept() == first {
+		t.Error("a day later nothing was read again")
+	}
+	if err := s.load(strings.Replace(riskyDocuments, "writ:ignore", "writ ignores", 1)); err != nil || s.active.Revision() != revision {
+		t.Fatalf("a comment makes revision %s of %s: %v", s.active.Revision(), revision, err)
+	}
+	if found := kept(); found != nil {
+		t.Errorf("without the comment: got %+v", found)
 	}
 }

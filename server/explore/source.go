@@ -24,6 +24,7 @@ type texts struct {
 	isCut   bool // there are more than maxTexts bytes
 	headers []syntax.Document
 	origins []source.Origin // state what is accepted in files
+	version int             // counts calls of set
 }
 
 // set sets the files of a revision, sorted by path, and the documents that they hold.
@@ -38,6 +39,7 @@ func (t *texts) set(files []source.File, headers []syntax.Document, origins []so
 		files = nil
 	}
 	t.files, t.headers, t.origins = files, headers, origins
+	t.version++
 }
 
 // documents returns the documents; nil for a bundle.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,8 +186,28 @@ func (r *recorded) Log(_ context.Context, _ view.Caller, q view.LogQuery) (*view
 	return recordedAnswer[view.Log](r, "log")
 }
 
-func (r *recorded) Risks(context.Context, view.Caller, view.RisksQuery) (*view.Risks, error) {
-	return &view.Risks{}, nil
+func (r *recorded) Risks(_ context.Context, _ view.Caller, q view.RisksQuery) (*view.Risks, error) {
+	switch q.Subject {
+	case "stranger":
+		return &view.Risks{}, nil
+	case "pending":
+		return nil, &view.Error{Reason: view.Pending, Message: "the revision is being searched for risks", Wait: 2 * time.Second}
+	}
+	all, err := recordedAnswer[view.Risks](r, "risks")
+	if err != nil {
+		return nil, err
+	}
+	if q.Severity == "critical" && q.Code == "" {
+		return &view.Risks{Severities: all.Severities}, nil
+	}
+	if q.Code != "" {
+		all.Risks = slices.DeleteFunc(all.Risks, func(k view.Risk) bool { return k.Code != q.Code })
+		all.Total = len(all.Risks)
+	}
+	if q.Limit > 0 && q.Limit < len(all.Risks) {
+		all.Risks, all.After = all.Risks[:q.Limit], "9"
+	}
+	return all, nil
 }
 
 func (r *recorded) Names(view.Caller, string, string) (*view.Names, error) {

@@ -22,8 +22,24 @@ type Risks struct {
 	Accepted int `json:"accepted"`
 	// Severities counts the risks of the whole revision that are not accepted.
 	Severities map[string]int `json:"severities"`
-	After      string         `json:"after,omitempty"`
-	Revision   string         `json:"revision"`
+	// Codes count the risks of all pages by code, the most severe ones first.
+	Codes    []RiskCode `json:"codes"`
+	After    string     `json:"after,omitempty"`
+	Revision string     `json:"revision"`
+}
+
+// RiskCode is a kind of risk.
+type RiskCode struct {
+	Code string `json:"code"`
+	// Severity is that of the most severe risk which is not accepted, if there is one.
+	Severity string `json:"severity"`
+	// Can completes the sentence "the subjects can ..."; Text explains it, Remedy is what to do.
+	Can    string `json:"can"`
+	Text   string `json:"text"`
+	Remedy string `json:"remedy"`
+	// Total is the number of risks, Accepted how many of them are accepted.
+	Total    int `json:"total"`
+	Accepted int `json:"accepted"`
 }
 
 // Risk is a dangerous power that a binding grants.
@@ -33,6 +49,10 @@ type Risk struct {
 	// Sentence states who can do what, where and by which binding; Remedy what to do.
 	Sentence string `json:"sentence"`
 	Remedy   string `json:"remedy"`
+	// Can, Where and Binding are parts of the sentence.
+	Can     string `json:"can"`
+	Where   string `json:"where"`
+	Binding string `json:"binding"`
 	// Subjects are "user:NAME" or "group:NAME".
 	Subjects []string `json:"subjects"`
 	// Source is FILE:LINE of the binding, and RuleSource that of the rule of its role.

@@ -216,7 +216,7 @@ func TestKeyboard(t *testing.T) {
 		})
 		b.press(kb.Escape)
 		b.eventually("the dialog is closed", func() bool { return len(b.all("dialog", "Keyboard")) == 0 })
-		for _, view := range [][2]string{{"o", "Overview"}, {"a", "Ask"}, {"w", "Who can"}, {"d", "Documents"}, {"i", "Inheritance"}, {"c", "Changes"}, {"l", "Decision log"}} {
+		for _, view := range [][2]string{{"o", "Overview"}, {"a", "Ask"}, {"w", "Who can"}, {"r", "Risks"}, {"d", "Documents"}, {"i", "Inheritance"}, {"c", "Changes"}, {"l", "Decision log"}} {
 			b.goes(func() { b.press("g", view[0]) })
 			b.find("heading", view[1])
 		}
@@ -340,6 +340,31 @@ func TestInheritance(t *testing.T) {
 		b.eventually("the rule is chosen", func() bool { return strings.Contains(b.path(), "target=") })
 		if text := b.text(b.find("table", "Effective rules")); !strings.Contains(text, "overridden by net/edge") {
 			b.t.Errorf("Effective rules: got %q", text)
+		}
+	})
+}
+
+// A dangerous grant is found by its kind and its subject, and asked for.
+func TestRisks(t *testing.T) {
+	s := shared(t)
+	journey(t, s, "a dangerous grant", func(b *tab) {
+		b.open("/page/")
+		b.click("link", "Risks")
+		b.find("heading", "Risks")
+		b.find("table", "Can do everything")
+		if found := b.all("table", "Can issue tokens of service accounts"); len(found) > 0 {
+			b.t.Error("the risks that matter least are not folded")
+		}
+		b.fill("combobox", "Subject", "shop-dev")
+		b.click("button", "Filter")
+		b.click("link", "14 low")
+		b.open("/page/risks?code=risk-account-token")
+		if text := b.text(b.find("table", "Can issue tokens of service accounts")); !strings.Contains(text, "shop/rbac.yaml:3") {
+			b.t.Errorf("the table has %q", text)
+		}
+		b.click("link", "Ask for group shop-developers")
+		if got := b.text(b.find("status", "Outcome")); got != "Allowed" {
+			b.t.Errorf("Outcome: got %q", got)
 		}
 	})
 }

@@ -31,10 +31,17 @@ type site struct {
 }
 
 func newSite(t *testing.T) *site {
-	s := &site{T: t, dir: t.TempDir()}
-	if err := os.CopyFS(s.dir, os.DirFS("../../examples/policies")); err != nil {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../examples/policies")); err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, dir)
+}
+
+// serve is a server with the documents of a folder.
+func serve(t *testing.T, dir string) *site {
+	t.Helper()
+	s := &site{T: t, dir: dir}
 	listening := make(chan net.Addr, 1)
 	c := server.Defaults()
 	c.Policies, c.Listen, c.Settle = []string{s.dir}, "127.0.0.1:0", 0
@@ -128,17 +135,22 @@ func ask[T any](s *site, path, request string) (value T) {
 // edit replaces a text in a document, and waits for another revision.
 func (s *site) edit(file, old, replacement string) {
 	s.Helper()
-	revision := answer[map[string]any](s, "/v1/status")["revision"]
-	path := filepath.Join(s.dir, filepath.FromSlash(file))
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(file)))
 	if err != nil || !bytes.Contains(content, []byte(old)) {
 		s.Fatalf("%s does not contain %q: %v", file, old, err)
 	}
+	s.write(file, bytes.ReplaceAll(content, []byte(old), []byte(replacement)))
+}
+
+// write writes a document, and waits for another revision.
+func (s *site) write(file string, content []byte) {
+	s.Helper()
+	revision := answer[map[string]any](s, "/v1/status")["revision"]
 	whole := filepath.Join(s.TempDir(), "edited") // a file half written would be a revision of its own
-	if err := os.WriteFile(whole, bytes.ReplaceAll(content, []byte(old), []byte(replacement)), 0o600); err != nil {
+	if err := os.WriteFile(whole, content, 0o600); err != nil {
 		s.Fatal(err)
 	}
-	if err := os.Rename(whole, path); err != nil {
+	if err := os.Rename(whole, filepath.Join(s.dir, filepath.FromSlash(file))); err != nil {
 		s.Fatal(err)
 	}
 	s.until("/v1/status", func(_ int, body []byte) bool {

@@ -44,6 +44,7 @@ func TestViewsShowTheJSON(t *testing.T) {
 	t.Run("Ask", func(t *testing.T) { s.with(t).explanations() })
 	t.Run("Who can", func(t *testing.T) { s.with(t).matrices() })
 	t.Run("Subjects and roles", func(t *testing.T) { s.with(t).subjects() })
+	t.Run("Risks", func(t *testing.T) { s.with(t).risks() })
 	t.Run("Documents", func(t *testing.T) { s.with(t).documents() })
 	t.Run("Inheritance", func(t *testing.T) { s.with(t).inheritance() })
 	t.Run("Changes", func(t *testing.T) { s.with(t).changes() })
@@ -223,13 +224,18 @@ func (s *site) role(name view.RoleName) {
 		got = append(got, row[0]+" | "+row[3])
 	}
 	for _, h := range role.Holders {
-		kind, holder, _ := strings.Cut(h.Subject, ":")
-		if account, ok := strings.CutPrefix(holder, "system:serviceaccount:"); ok {
-			kind, holder = "service account", strings.Replace(account, ":", "/", 1)
-		}
-		want = append(want, kind+" "+holder+" | "+h.Source)
+		want = append(want, principal(h.Subject)+" | "+h.Source)
 	}
 	equal(s, name.Name+", holders", got, want)
+}
+
+// principal is a principal, user:NAME or group:NAME, as views have it.
+func principal(of string) string {
+	kind, name, _ := strings.Cut(of, ":")
+	if account, ok := strings.CutPrefix(name, "system:serviceaccount:"); ok {
+		kind, name = "service account", strings.Replace(account, ":", "/", 1)
+	}
+	return kind + " " + name
 }
 
 func (s *site) matrices() {

@@ -58,7 +58,7 @@ func riskDiagnostic(f *risk.Finding) diag.Diagnostic {
 	}
 	d := diag.Diagnostic{
 		Position: at, Severity: diag.Warning, Code: f.Code, Risk: f.Severity, Subjects: f.Subjects,
-		Message: fmt.Sprintf("%s, %s: %s can %s, by %s", f.Severity, whereText(f), strings.Join(statement.Shorten(subjects), ", "), f.Can, f.Binding),
+		Message: fmt.Sprintf("%s, %s: %s can %s, by %s", f.Severity, f.Reach(), strings.Join(statement.Shorten(subjects), ", "), f.Can, f.Binding),
 	}
 	if text, known := diag.Explain(f.Code); known {
 		_, d.Hint, _ = strings.Cut(strings.TrimSuffix(text.Text, "."), "\nRemedy: ")
@@ -67,19 +67,4 @@ func riskDiagnostic(f *risk.Finding) diag.Diagnostic {
 		d.Related = []diag.Related{{Position: role, Message: fmt.Sprintf("rule %d of %s allows it", f.Rule, f.Role)}}
 	}
 	return d
-}
-
-// whereText returns how far a finding reaches.
-func whereText(f *risk.Finding) string {
-	switch {
-	case f.IsNamed && f.Where == "":
-		return "for some names"
-	case f.IsNamed:
-		return fmt.Sprintf("for some names in namespace %q", f.Where)
-	case f.Where == "":
-		return "in some namespaces"
-	case f.Where == "everywhere":
-		return f.Where
-	}
-	return fmt.Sprintf("in namespace %q", f.Where)
 }

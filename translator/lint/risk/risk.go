@@ -3,6 +3,7 @@ package risk
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,6 +35,21 @@ type Finding struct {
 	Sources []string `json:"-"`
 	// Example is a request that the rule allows to the first subject.
 	Example map[string]any `json:"example,omitempty"`
+}
+
+// Reach is Where and IsNamed in words, such as "in namespace "shop"".
+func (f *Finding) Reach() string {
+	switch {
+	case f.IsNamed && f.Where == "":
+		return "for some names"
+	case f.IsNamed:
+		return fmt.Sprintf("for some names in namespace %q", f.Where)
+	case f.Where == "":
+		return "in some namespaces"
+	case f.Where == "everywhere":
+		return f.Where
+	}
+	return fmt.Sprintf("in namespace %q", f.Where)
 }
 
 // Place is a document with its line.

@@ -1,10 +1,8 @@
 package risk_test
 
 import (
-	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -86,45 +84,10 @@ var dangers = []struct {
 // finding that names the subject, and every finding has a request that its binding allows.
 func TestEveryDangerIsReported(t *testing.T) {
 	random := revisions.Random{Rand: rand.New(rand.NewPCG(7, 11))}
-	some := func(from ...string) string {
-		var out []string
-		for _, v := range from {
-			if random.IntN(4) == 0 {
-				out = append(out, fmt.Sprintf("%q", v))
-			}
-		}
-		if out == nil {
-			out = []string{fmt.Sprintf("%q", random.Pick(from...))}
-		}
-		return "[" + strings.Join(out, ", ") + "]"
-	}
-	subjects := map[string]string{
-		"user:u": "{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}", "group:g": "{kind: Group, apiGroup: rbac.authorization.k8s.io, name: g}",
-		"user:system:serviceaccount:ci:a": account, "group:system:authenticated": "{kind: Group, apiGroup: rbac.authorization.k8s.io, name: system:authenticated}",
-	}
-	principals := slices.Sorted(maps.Keys(subjects))
+	principals := revisions.RiskyPrincipals()
 	allowed, reported := 0, 0
 	for range 20 {
-		var documents []string
-		for i := range 3 {
-			names, where, kind := "", "", "ClusterRoleBinding"
-			if random.IntN(4) == 0 {
-				names = ", resourceNames: [x]"
-			}
-			if random.IntN(2) == 0 {
-				where, kind = "namespace: "+random.Pick("shop", "kube-system")+", ", "RoleBinding"
-			}
-			documents = append(documents,
-				fmt.Sprintf(`{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: k%d}, rules: [{verbs: %s, apiGroups: %s, resources: %s%s}]}`, i,
-					some("get", "watch", "create", "patch", "update", "delete", "impersonate", "bind", "*"), some("", "apps", "rbac.authorization.k8s.io", "*"),
-					some("secrets", "pods", "pods/exec", "*/exec", "deployments", "serviceaccounts/token", "users", "clusterroles", "rolebindings", "nodes/proxy", "configmaps", "*"), names),
-				fmt.Sprintf(`{kind: %s, apiVersion: rbac.authorization.k8s.io/v1, metadata: {%sname: k%d}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: k%d}, subjects: [%s]}`,
-					kind, where, i, i, subjects[random.Pick(principals...)]))
-		}
-		if random.IntN(2) == 0 {
-			documents = append(documents, fmt.Sprintf(`{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d}, spec: {rules: [{verbs: %s, apiGroups: [""], resources: %s, namespaces: {patterns: %s}}]}}`,
-				some("get", "create", "delete"), some("secrets", "pods", "pods/exec"), some("shop", "kube-*", "*")))
-		}
+		documents := random.Risky()
 		side := revisions.Of(t, documents)
 		findings, err := risk.Of(t.Context(), side.World)
 		if err != nil {
