@@ -124,6 +124,7 @@ func (GatewayDecision) Failed(cause string) GatewayDecision {
 		Policies:        []string{},
 		Rules:           map[string]string{},
 		Matched:         []MatchedRule{},
+		Deciding:        []MatchedRule{},
 		Response:        &GatewayResponse{Code: 500, Headers: map[string]string{}},
 		Headers:         map[string]string{},
 		Metadata:        map[string]any{},

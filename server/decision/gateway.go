@@ -44,6 +44,11 @@ type GatewayDecision struct {
 	// deny, error or skip.
 	Rules   map[string]string `json:"rules"`
 	Matched []MatchedRule     `json:"matched"`
+	// Deciding are the lines that decided: of Matched, or what decided without a rule that
+	// allows or denies, such as the authentication rules that a request without an identity
+	// meets, the rule of a route without a policy, or the listener without a path. It is
+	// empty for an evaluation error.
+	Deciding []MatchedRule `json:"decidedBy"`
 	// Response is the response to a denied client; nil if the request is allowed.
 	Response *GatewayResponse  `json:"response,omitempty"`
 	Headers  map[string]string `json:"headers"`
@@ -75,13 +80,12 @@ func (d *GatewayDecision) Encode() {
 	d.Encoded = d.AppendJSON(nil)
 }
 
-// DecidedBy returns the rules that decided, without their keys, and whether the decision was
-// cached.
+// DecidedBy returns Deciding without the keys of rules, and whether the decision was cached.
 func (d *GatewayDecision) DecidedBy() (matched []Matched, cached bool) {
 	if d.Encoded != nil {
 		return d.decidedBy, d.Cached
 	}
-	for _, m := range d.Matched {
+	for _, m := range d.Deciding {
 		matched = append(matched, Matched{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, Rule: -1, Source: m.Source})
 	}
 	return matched, d.Cached
@@ -93,7 +97,8 @@ type GatewayTarget struct {
 	Route   string `json:"route"`
 }
 
-// MatchedRule identifies a rule of an effective policy that decided.
+// MatchedRule identifies a rule of an effective policy that decided, or a listener or a
+// rule of a route. Rule is empty for a gateway as a whole.
 type MatchedRule struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`

@@ -171,5 +171,8 @@ func readGateway(answer ast.Object) (decision.GatewayDecision, error) {
 	if read.Error != nil {
 		return read.GatewayDecision, &decision.InvalidRequest{Code: read.Error.Code, Message: read.Error.Message}
 	}
+	if read.Deciding == nil { // the Rego of an older bundle does not name lines
+		read.Deciding = []decision.MatchedRule{}
+	}
 	return read.GatewayDecision, nil
 }

@@ -1,10 +1,12 @@
 package explore
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/view"
 )
 
 const monitoring = `== views.yaml
@@ -73,7 +75,7 @@ func TestConsidered(t *testing.T) {
 		"no policy":     {decision.Visibility, `{"user":"bob","cluster":{"name":"west"}}`, ""},
 		"a route's":     {decision.Gateway, `{"request":{"host":"books.example.com","method":"GET","path":"/books/1"}}`, "net/closed notAsked, net/reading decides"},
 		"both":          {decision.Gateway, `{"request":{"host":"books.example.com","method":"PUT","path":"/7"}}`, "net/closed late, net/writing decides"},
-		"no route":      {decision.Gateway, `{"request":{"host":"other.example.org","method":"PUT","path":"/7"}}`, ""},
+		"no route":      {decision.Gateway, `{"request":{"host":"other.example.org","method":"PUT","path":"/7"}}`, "net/edge decides"},
 	} {
 		var got []string
 		steps := s.explain(row.point, row.request).Steps
@@ -87,6 +89,35 @@ func TestConsidered(t *testing.T) {
 		}
 		if got := strings.Join(got, ", "); got != row.want {
 			t.Errorf("%s: got %q, want %q", name, got, row.want)
+		}
+	}
+}
+
+// The explanation of a denial without a rule that denies shows the lines that decided.
+func TestDenialWithoutARule(t *testing.T) {
+	s := newSite(t, gateways+`---
+apiVersion: kuadrant.io/v1
+kind: AuthPolicy
+metadata: {name: keys, namespace: net}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: books}
+  overrides:
+    strategy: atomic
+    rules:
+      authentication:
+        key: {apiKey: {selector: {matchLabels: {app: books}}}}
+`)
+	for request, want := range map[string]struct{ outcome, title, line string }{
+		`{"request":{"host":"books.example.com","method":"GET","path":"/books/1"}}`: {view.Deny, "AuthPolicy net/keys", "key: {apiKey:"},
+		`{"request":{"host":"other.example.org","method":"GET","path":"/"}}`:        {view.None, "Gateway net/edge", "kind: Gateway"},
+	} {
+		e := s.explain(decision.Gateway, request)
+		i := slices.IndexFunc(e.Steps, func(s view.Step) bool { return s.State == view.Decides })
+		if e.Outcome != want.outcome || i < 0 || e.Steps[i].Title != want.title {
+			t.Errorf("%s: got %s by %+v, want %s by %s", request, e.Outcome, e.Steps, want.outcome, want.title)
+		}
+		if len(e.Excerpts) != 1 || !strings.Contains(e.Excerpts[0].Lines[e.Excerpts[0].Mark[0]-e.Excerpts[0].From], want.line) {
+			t.Errorf("%s: got the excerpts %+v, want the line of %q", request, e.Excerpts, want.line)
 		}
 	}
 }

@@ -146,6 +146,7 @@ func factsOf(point string, answer decision.Answer, outcome decision.Outcome) vie
 		Reason   string         `json:"reason"`
 		Warnings []string       `json:"warnings"`
 		Matched  []view.Matched `json:"matched"`
+		Deciding []view.Matched `json:"decidedBy"` // at the gateway point
 	}
 	if err := json.Unmarshal(answer.AppendJSON(nil), &d); err != nil {
 		panic(err) // decisions of all points have these members or lack them
@@ -159,6 +160,9 @@ func factsOf(point string, answer decision.Answer, outcome decision.Outcome) vie
 	}
 	if f.Matched == nil {
 		f.Matched = []view.Matched{}
+	}
+	if len(f.Matched) == 0 && len(d.Deciding) > 0 {
+		f.Matched = d.Deciding
 	}
 	_, f.Cached = answer.DecidedBy()
 	return f

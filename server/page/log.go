@@ -124,15 +124,21 @@ func entriesOf(decisions []view.Entry) []entry {
 	return entries
 }
 
-// decidedBy is the first rule that matched, and the line that a person edits.
+// decidedBy is the first rule that matched, else what decided without one, and the line that
+// a person edits.
 func decidedBy(decision json.RawMessage) (by, source string) {
 	var d struct {
-		Matched []view.Matched `json:"matched"`
+		Matched  []view.Matched `json:"matched"`
+		Deciding []view.Matched `json:"decidedBy"`
 	}
-	if err := json.Unmarshal(decision, &d); err != nil || len(d.Matched) == 0 {
+	if err := json.Unmarshal(decision, &d); err != nil {
 		return "", ""
 	}
-	m := &d.Matched[0]
+	deciding := append(d.Matched, d.Deciding...)
+	if len(deciding) == 0 {
+		return "", ""
+	}
+	m := &deciding[0]
 	return named(m.Kind, m.Namespace, m.Name), m.Place()
 }
 

@@ -110,14 +110,17 @@ func treeOfGate(t *testing.T, d gateway.Decision) any {
 	if d.Error != "" {
 		return map[string]any{"error": d.Error}
 	}
-	matched := []any{}
-	for _, m := range d.Matched {
-		matched = append(matched, map[string]any{"kind": m.Kind, "namespace": m.Namespace, "name": m.Name, "rule": m.Rule, "source": m.Source})
+	named := func(list []gateway.GateMatched) []any {
+		out := []any{}
+		for _, m := range list {
+			out = append(out, map[string]any{"kind": m.Kind, "namespace": m.Namespace, "name": m.Name, "rule": m.Rule, "source": m.Source})
+		}
+		return out
 	}
 	decided := map[string]any{
 		"allowed": d.Allowed, "denied": d.Denied, "status": d.Status, "policies": append([]string{}, d.Policies...),
 		"warnings": append([]string{}, d.Warnings...),
-		"rules":    d.Rules, "matched": matched, "headers": d.Headers, "metadata": d.Metadata,
+		"rules":    d.Rules, "matched": named(d.Matched), "decidedBy": named(d.Deciding), "headers": d.Headers, "metadata": d.Metadata,
 	}
 	if d.Route != "" {
 		decided["target"] = map[string]any{"gateway": d.Gateway, "route": d.Route}

@@ -46,11 +46,11 @@ var fields = map[reflect.Type][]string{
 	},
 	reflect.TypeFor[tables.VisibilityRule]():  {"Source", "Names", "Pattern", "Labels", "Permissions", "Entries"},
 	reflect.TypeFor[tables.Gateway]():         {"Gateways", "Routes", "Paths", "Effective", "Policies", "Rules"},
-	reflect.TypeFor[tables.GatewayListener](): {"Name", "Hostname", "Port", "Protocol", "Effective"},
+	reflect.TypeFor[tables.GatewayListener](): {"Name", "Source", "Hostname", "Port", "Protocol", "Effective"},
 	reflect.TypeFor[tables.GatewayRoute]():    {"Kind", "Namespace", "Name", "Hostnames", "Rules", "Created", "Cluster"},
 	reflect.TypeFor[tables.GatewayMatch]():    {"GRPC", "PathType", "Path", "Method", "Headers", "Query"},
 	reflect.TypeFor[tables.GatewaySteps](): {
-		"ID", "Policies", "Patterns", "When", "Authenticates", "Anonymous", "Unauthenticated", "Unauthorized",
+		"ID", "Policies", "Patterns", "When", "Authenticates", "Anonymous", "Authentication", "Unauthenticated", "Unauthorized",
 		"Authorization", "Items",
 	},
 	reflect.TypeFor[tables.GatewayRule](): {

@@ -70,8 +70,9 @@ func policyNames(locator string) []string {
 }
 
 // gatewayNames writes the names of all gateways, by which a request without one is
-// refused where there are several, and those that routes of two kinds have, by which a
-// request without the kind of its route is refused.
+// refused where there are several, those that routes of two kinds have, by which a
+// request without the kind of its route is refused, and what decisions name that no
+// policy makes.
 func (g *gatewayEmitter) gatewayNames() []byte {
 	names := make([]string, len(g.tables.Gateways))
 	for i, gateway := range g.tables.Gateways {
@@ -93,7 +94,11 @@ package compiled.gateway
 # METADATA
 # description: The gateways there are.
 names := {%s}
-`, strings.Join(names, ", "))
+
+# METADATA
+# description: Where gateways, their listeners and the rules of routes are written.
+places := %s
+`, strings.Join(names, ", "), regotext.Indented(g.tables.Places()))
 	if len(twins) > 0 {
 		fmt.Fprintf(&out, `
 # METADATA

@@ -50,9 +50,12 @@ func (e *effectiveEmitter) file() []byte {
 func (e *effectiveEmitter) identity() {
 	if when := e.steps.When; when != nil {
 		fmt.Fprintf(&e.out, "\napplies if gateway.applies[%s] with input as _start\n", regotext.Quote(when.Name))
+		fmt.Fprintf(&e.out, "\ncondition := %s\n", regotext.Indented(when.Place()))
 	} else {
 		e.out.WriteString("\napplies := true\n")
 	}
+	authentication := slices.Concat([]tables.GatewayPlace{}, e.steps.Authentication)
+	fmt.Fprintf(&e.out, "\nauthentication := %s\n", regotext.Indented(authentication))
 	e.out.WriteString("\n_identified := _start if _start.auth.identity\n")
 	anonymous := "\n_identified := outcome.anonymous(_start) if {\n\tnot _start.auth.identity\n"
 	for _, rule := range e.steps.Anonymous {
@@ -119,10 +122,9 @@ func (e *effectiveEmitter) writeRule(head string, body ...string) { emit.WriteRu
 
 // locator is a rule as decisions name what decided.
 func locator(rule *tables.NamedRule) map[string]string {
-	parts := strings.SplitN(rule.Policy, "/", 3)
+	p := rule.Place()
 	return map[string]string{
-		"key": rule.Key, "rule": rule.Key, "source": rule.Source,
-		"kind": parts[0], "namespace": parts[1], "name": parts[2],
+		"key": rule.Key, "rule": p.Rule, "source": p.Source, "kind": p.Kind, "namespace": p.Namespace, "name": p.Name,
 	}
 }
 

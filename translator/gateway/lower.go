@@ -75,14 +75,15 @@ func (g *lowerer) objects() {
 	for i, d := range g.gateways {
 		g.index[d] = i
 		object := tables.GatewayObject{
-			Namespace: d.Namespace, Name: d.Name,
+			Namespace: d.Namespace, Name: d.Name, Source: d.At.Source(),
 			Listeners: make([]tables.GatewayListener, len(d.Listeners)),
 			Effective: g.effective(place{gateway: d, section: whole}),
 		}
 		for j := range d.Listeners {
 			listener := &d.Listeners[j]
 			object.Listeners[j] = tables.GatewayListener{
-				Name: listener.Name.Value, Hostname: listener.Hostname, Port: listener.Port, Protocol: listener.Protocol,
+				Name: listener.Name.Value, Source: listener.At.Source(),
+				Hostname: listener.Hostname, Port: listener.Port, Protocol: listener.Protocol,
 				Effective: g.effective(place{gateway: d, section: whole}, place{gateway: d, section: j}),
 			}
 		}
@@ -96,7 +97,7 @@ func (g *lowerer) objects() {
 			Rules: make([]tables.GatewayRouteRule, len(d.Rules)), Created: ranks[i], Cluster: d.Object,
 		}
 		for j := range d.Rules {
-			route.Rules[j] = tables.GatewayRouteRule{Name: d.Rules[j].Name, Matches: matchTables(d.Rules[j].Matches)}
+			route.Rules[j] = tables.GatewayRouteRule{Name: d.Rules[j].Name, Source: d.Rules[j].At.Source(), Matches: matchTables(d.Rules[j].Matches)}
 		}
 		g.out.Routes = append(g.out.Routes, route)
 	}

@@ -89,6 +89,7 @@ func enter(steps *tables.GatewaySteps, rule *tables.NamedRule) {
 		steps.Patterns[rule.ShortName()] = rule
 	case rule.Rule.Authentication != nil:
 		steps.Authenticates = true
+		steps.Authentication = append(steps.Authentication, rule.Place())
 		if rule.Rule.Authentication.Anonymous {
 			steps.Anonymous = append(steps.Anonymous, rule)
 		}

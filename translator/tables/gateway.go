@@ -72,6 +72,7 @@ type Gateway struct {
 type GatewayObject struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
+	Source    string            `json:"source,omitempty"` // file:line
 	Listeners []GatewayListener `json:"listeners"`
 	Effective map[string]int    `json:"effective"`
 }
@@ -80,6 +81,7 @@ type GatewayObject struct {
 // the gateway's and the listener's policies.
 type GatewayListener struct {
 	Name      string         `json:"name"`
+	Source    string         `json:"source,omitempty"`   // file:line
 	Hostname  string         `json:"hostname,omitempty"` // lower case
 	Port      int            `json:"port"`
 	Protocol  string         `json:"protocol"`
@@ -104,6 +106,7 @@ type GatewayRoute struct {
 // GatewayRouteRule is a rule of a route.
 type GatewayRouteRule struct {
 	Name    string         `json:"name"`
+	Source  string         `json:"source,omitempty"` // file:line
 	Matches []GatewayMatch `json:"matches"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // GatewaySteps are the parts of an effective AuthPolicy that the gateway point evaluates,
@@ -24,6 +25,9 @@ type GatewaySteps struct {
 	// accept a request without an identity, by key.
 	Authenticates bool         `json:"authenticates,omitempty"`
 	Anonymous     []*NamedRule `json:"anonymous,omitempty"`
+	// Authentication are the places of the authentication rules, by key. A request that is
+	// not authenticated is denied by them together.
+	Authentication []GatewayPlace `json:"authentication,omitempty"`
 	// Unauthenticated and Unauthorized are the responses of denials; nil is the
 	// default.
 	Unauthenticated *NamedRule `json:"unauthenticated,omitempty"`
@@ -84,4 +88,46 @@ type NamedRule struct {
 func (r *NamedRule) ShortName() string {
 	path := RulePath(r.Key)
 	return path[len(path)-1]
+}
+
+// Place returns where the rule is written.
+func (r *NamedRule) Place() GatewayPlace {
+	kind, name, _ := strings.Cut(r.Policy, "/")
+	namespace, name, _ := strings.Cut(name, "/")
+	return GatewayPlace{Kind: kind, Namespace: namespace, Name: name, Rule: r.Key, Source: r.Source}
+}
+
+// GatewayPlace is a line that decides at the gateway point. Rule is the key of a policy's
+// rule, the name of a listener or of a route's rule, and empty for a document as a whole.
+type GatewayPlace struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Rule      string `json:"rule"`
+	Source    string `json:"source"` // file:line
+}
+
+// Places returns the places of gateways, their listeners and the rules of routes, by target
+// string. Tables of a bundle that was built without them have none.
+func (g *Gateway) Places() map[string]GatewayPlace {
+	places := make(map[string]GatewayPlace)
+	add := func(kind, namespace, name, section, source string) {
+		if source != "" {
+			places[TargetName(kind, namespace, name, section)] = GatewayPlace{kind, namespace, name, section, source}
+		}
+	}
+	for i := range g.Gateways {
+		o := &g.Gateways[i]
+		add(KindGateway, o.Namespace, o.Name, "", o.Source)
+		for j := range o.Listeners {
+			add(KindGateway, o.Namespace, o.Name, o.Listeners[j].Name, o.Listeners[j].Source)
+		}
+	}
+	for i := range g.Routes {
+		r := &g.Routes[i]
+		for j := range r.Rules {
+			add(r.Kind, r.Namespace, r.Name, r.Rules[j].Name, r.Rules[j].Source)
+		}
+	}
+	return places
 }

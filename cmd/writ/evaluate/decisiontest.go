@@ -81,7 +81,7 @@ func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest
 
 // decide returns the decision, or the error object, as an endpoint would write it.
 func decide(ctx context.Context, e *engine.Engine, point string, request []byte, h *testReport) (json.RawMessage, error) {
-	answer := pointAnswerer(recorded{e, h}, point, nil)
+	answer := pointAnswerer(recorded{e, h}, point, writeJSON, nil)
 	if answer == nil {
 		return nil, fmt.Errorf("point %q: %w", point, errPoint)
 	}

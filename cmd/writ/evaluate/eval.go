@@ -6,6 +6,7 @@ package evaluate
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -21,6 +22,7 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/terminal"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 )
 
@@ -28,6 +30,9 @@ const evalHelp = `eval reads requests from standard input or --requests FILE, on
 line, and writes one decision per line to standard output, in the same order. It
 answers while it reads, uses all cores, and its memory does not depend on the
 number of lines.
+
+With -o text, a decision is a line with the outcome, the reason, and the
+documents that decided, with file and line.
 
 For an invalid request, or a line longer than --max-line, the output line is
 {"error":{"code","message"}}; the command continues and ends with exit status 2.
@@ -64,6 +69,7 @@ type evalOptions struct {
 	bundle    string
 	requests  string
 	point     string
+	format    string
 	now       string
 	maxLine   int
 	stream    bool
@@ -96,6 +102,7 @@ func NewEval(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.requests, "requests", "-", "`file` with the requests; - is standard input")
 	f.StringVar(&o.bundle, "bundle", "", "built `bundle` to decide by instead of --policies: a path or a URL")
 	cli.ChoiceFlag(cmd, &o.point, "point", "decision point: "+strings.Join(evalPoints(), ", "), evalPoints()...)
+	cli.FormatFlag(cmd, &o.format, "json", "text")
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
 	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
@@ -113,6 +120,9 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 	}
 	if o.maxLine < 2 {
 		return cli.Usagef(cmd, "--max-line must be at least 2")
+	}
+	if o.stream && o.format == "text" {
+		return cli.Usagef(cmd, "--stream writes JSON: -o text does not apply")
 	}
 	if o.stream && o.point != decision.Visibility {
 		return cli.Usagef(cmd, "--stream requires --point visibility: other requests have no items")
@@ -136,11 +146,15 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 		defer file.Close()
 		s.In = file
 	}
+	write := writeJSON
+	if o.format == "text" {
+		write = writeText
+	}
 	if o.stream {
 		return answerStream(ctx, s, e, o.maxLine)
 	}
 	var unlike unlikeInCluster
-	err = answerLines(ctx, s, pointAnswerer(e, o.point, unlike.note), o.maxLine)
+	err = answerLines(ctx, s, pointAnswerer(e, o.point, write, unlike.note), o.maxLine)
 	unlike.report(s.Err)
 	return err
 }
@@ -149,9 +163,9 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 // request is invalid.
 type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) error
 
-// pointAnswerer returns the answerer of a point, or nil for an unknown point. It calls
-// decided with each request at the point access, unless decided is nil.
-func pointAnswerer(p decision.Policies, name string, decided func(context.Context, decision.Policies, *decision.Request, decision.Answer)) answerer {
+// pointAnswerer returns the answerer of a point, or nil for an unknown point, which writes
+// decisions by write. It calls decided with each request at the point access, unless decided is nil.
+func pointAnswerer(p decision.Policies, name string, write func(*bytes.Buffer, decision.Answer), decided func(context.Context, decision.Policies, *decision.Request, decision.Answer)) answerer {
 	point, found := decision.FindPoint(name)
 	if !found {
 		return nil
@@ -172,9 +186,36 @@ func pointAnswerer(p decision.Policies, name string, decided func(context.Contex
 		if isAccess && decided != nil {
 			decided(ctx, p, r, d)
 		}
-		into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
+		write(into, d)
 		return nil
 	}
+}
+
+func writeJSON(into *bytes.Buffer, d decision.Answer) {
+	into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
+}
+
+// maxLines is how many lines of documents a decision names as text.
+const maxLines = 5
+
+// writeText writes a decision as a line: the outcome, the reason, and what decided.
+func writeText(into *bytes.Buffer, d decision.Answer) {
+	var said struct{ Reason string }
+	if err := json.Unmarshal(d.AppendJSON(nil), &said); err != nil {
+		panic(err) // decisions of all points are objects with a reason
+	}
+	text := d.Settle().String() + ": " + said.Reason
+	matched, _ := d.DecidedBy()
+	for i := range matched {
+		if more := len(matched) - i; i == maxLines && more > 1 {
+			text += fmt.Sprintf("; and %d more (-o json)", more)
+			break
+		}
+		m := &matched[i]
+		name := strings.TrimPrefix(m.Namespace+"/"+m.Name, "/")
+		text += fmt.Sprintf("; %s %s at %s", m.Kind, name, m.Place())
+	}
+	into.WriteString(diag.Line(text) + "\n")
 }
 
 // answerLines answers the requests on standard input. It returns an error if reading

@@ -43,12 +43,13 @@ _failed(cause) := {
 	"policies": [],
 	"rules": {},
 	"matched": [],
+	"decidedBy": [],
 	"response": {"code": 500, "message": "", "headers": {}, "body": ""},
 	"headers": {},
 	"metadata": {},
 }
 
-default _answer := {
+_answer := {
 	"allowed": false,
 	"denied": false,
 	"status": 404,
@@ -57,13 +58,17 @@ default _answer := {
 	"policies": [],
 	"rules": {},
 	"matched": [],
+	"decidedBy": [routing.place],
 	"headers": {},
 	"metadata": {},
+} if {
+	count(routing.paths) == 0
 }
 
 _answer := object.union(_deciding[0], {
 	"warnings": _conflict,
 	"matched": [rule | some each in _deciding; some rule in each.matched],
+	"decidedBy": [place | some each in _deciding; some place in each.decidedBy],
 }) if {
 	count(_verdicts) == count(routing.paths)
 }

@@ -35,6 +35,7 @@ type Policies struct {
 	only     string                 // the name of the gateway if there is one
 	twins    map[string]struct{}    // names that routes of two kinds have
 	policies map[string]*policy     // by the ID of their steps
+	places   map[string]tables.GatewayPlace
 }
 
 // listener is a listener with what is attached to it.
@@ -73,6 +74,7 @@ func New(t *tables.Gateway) *Policies {
 		gateways: make(map[string][]*listener, len(t.Gateways)),
 		twins:    make(map[string]struct{}),
 		policies: make(map[string]*policy),
+		places:   t.Places(),
 	}
 	for i := range t.Effective {
 		if steps := t.Effective[i].Steps; steps != nil {

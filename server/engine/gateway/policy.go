@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"regexp"
-	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/tables"
@@ -14,6 +13,8 @@ type policy struct {
 	matched  map[*tables.NamedRule]decision.MatchedRule
 	patterns map[string]*regexp.Regexp // compiled, by their text
 	names    map[string]any            // the names of the rules of patterns, for Rego
+
+	authentication []decision.MatchedRule // the authentication rules
 }
 
 func newPolicy(s *tables.GatewaySteps) *policy {
@@ -26,10 +27,12 @@ func newPolicy(s *tables.GatewaySteps) *policy {
 	}
 	for _, rule := range s.Rules() {
 		if p.compile(rule); rule.Rule.Authorization != nil {
-			kind, name, _ := strings.Cut(rule.Policy, "/")
-			namespace, name, _ := strings.Cut(name, "/")
-			p.matched[rule] = decision.MatchedRule{Kind: kind, Namespace: namespace, Name: name, Rule: rule.Key, Source: rule.Source}
+			p.matched[rule] = decision.MatchedRule(rule.Place())
 		}
+	}
+	p.authentication = make([]decision.MatchedRule, len(s.Authentication))
+	for i, place := range s.Authentication {
+		p.authentication[i] = decision.MatchedRule(place)
 	}
 	return p
 }

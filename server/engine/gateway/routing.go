@@ -20,6 +20,8 @@ type Routed struct {
 
 	request  *request
 	policies []*policy // of the paths; nil: nothing restricts the path
+	places   map[string]tables.GatewayPlace
+	nearest  string // the target that decides without a path: a listener, or the gateway
 }
 
 // Route finds the paths of a request. It returns false if the tables are not certain of
@@ -28,8 +30,11 @@ func (p *Policies) Route(r *decision.GatewayRequest) (*Routed, bool) {
 	if p == nil || !r.IsPlain() {
 		return nil, false
 	}
-	out := &Routed{request: newRequest(r), Targets: []decision.GatewayTarget{}}
-	candidates, ok := p.listeners(out.request)
+	out := &Routed{request: newRequest(r), Targets: []decision.GatewayTarget{}, places: p.places}
+	gateway, candidates, ok := p.listeners(out.request)
+	if out.nearest = "Gateway/" + gateway; len(candidates) > 0 {
+		out.nearest = candidates[0].target
+	}
 	kinds := []string{r.Text("route", "kind")}
 	if kinds[0] == "" {
 		kinds = []string{tables.KindHTTPRoute, tables.KindGRPCRoute}
@@ -59,38 +64,38 @@ func (p *Policies) Route(r *decision.GatewayRequest) (*Routed, bool) {
 	return out, true
 }
 
-// listeners returns the listeners that a request can be on, the preferred first. Without a
-// route only the preferred one is looked at: another one of the same address never sees
-// the request.
-func (p *Policies) listeners(r *request) ([]*listener, bool) {
-	name := p.only
+// listeners returns the gateway of a request and the listeners that it can be on, the
+// preferred first. Without a route only the preferred one is looked at: another one of the
+// same address never sees the request.
+func (p *Policies) listeners(r *request) (name string, fitting []*listener, ok bool) {
+	name = p.only
 	if namespace := r.Text("gateway", "namespace"); namespace != "" {
 		name = namespace + "/" + r.Text("gateway", "name")
 	}
 	all, found := p.gateways[name]
 	if !found {
-		return nil, false
+		return name, nil, false
 	}
 	if wanted := r.Text("gateway", "listener"); wanted != "" {
 		i := slices.IndexFunc(all, func(l *listener) bool { return l.name == wanted })
 		if i < 0 {
-			return nil, false
+			return name, nil, false
 		}
-		return all[i : i+1], true
+		return name, all[i : i+1], true
 	}
 	port, ok := portOf(r)
 	if !ok {
-		return nil, false
+		return name, nil, false
 	}
 	scheme := strings.ToLower(r.Text("request", "scheme"))
-	fitting := slices.DeleteFunc(slices.Clone(all), func(l *listener) bool {
+	fitting = slices.DeleteFunc(slices.Clone(all), func(l *listener) bool {
 		return port >= 0 && l.port != port || l.protocol == "" || scheme != "" && scheme != l.protocol || !l.fits(r.host)
 	})
 	slices.SortStableFunc(fitting, func(a, b *listener) int { return a.compare(b, r.host) })
 	if !r.NamesRoute() && len(fitting) > 1 {
 		fitting = fitting[:1]
 	}
-	return fitting, true
+	return name, fitting, true
 }
 
 // portOf returns the port of the destination, -1 if it is absent. It returns false for a

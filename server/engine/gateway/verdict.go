@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -37,6 +38,7 @@ type Rego interface {
 func (r *Routed) Decide(time string, rego Rego) (decision.GatewayDecision, error) {
 	if len(r.Targets) == 0 {
 		d := undecided()
+		d.Deciding = placesOf(r.places, r.nearest)
 		d.Status, d.Reason = 404, "no path: no listener and route of the gateway take this request"
 		return d, nil
 	}
@@ -45,6 +47,7 @@ func (r *Routed) Decide(time string, rego Rego) (decision.GatewayDecision, error
 	for i := range r.Targets {
 		d := undecided()
 		d.Target = &r.Targets[i]
+		d.Deciding = placesOf(r.places, d.Target.Route)
 		if err := r.verdict(&d, r.policies[i], time, rego); err != nil {
 			return d, err
 		}
@@ -59,6 +62,7 @@ func (r *Routed) Decide(time string, rego Rego) (decision.GatewayDecision, error
 	d := deciding[0]
 	for _, other := range deciding[1:] {
 		d.Matched = append(d.Matched, other.Matched...)
+		d.Deciding = slices.Concat(d.Deciding, other.Deciding)
 	}
 	if len(r.Targets) > 1 {
 		routes := make([]string, len(r.Targets))
@@ -73,9 +77,17 @@ func (r *Routed) Decide(time string, rego Rego) (decision.GatewayDecision, error
 // undecided returns a decision whose lists and maps are empty: in JSON they are not null.
 func undecided() decision.GatewayDecision {
 	return decision.GatewayDecision{
-		Warnings: []string{}, Policies: []string{}, Rules: map[string]string{}, Matched: []decision.MatchedRule{},
+		Warnings: []string{}, Policies: []string{}, Rules: map[string]string{}, Matched: []decision.MatchedRule{}, Deciding: []decision.MatchedRule{},
 		Headers: map[string]string{}, Metadata: map[string]any{},
 	}
+}
+
+// placesOf returns the place of a target, if it is known.
+func placesOf(places map[string]tables.GatewayPlace, target string) []decision.MatchedRule {
+	if place, found := places[target]; found {
+		return []decision.MatchedRule{decision.MatchedRule(place)}
+	}
+	return []decision.MatchedRule{}
 }
 
 // verdict decides for one path.
@@ -91,6 +103,7 @@ func (r *Routed) verdict(d *decision.GatewayDecision, p *policy, time string, re
 		applies, err := s.applies(when)
 		if err != nil || !applies {
 			d.Reason = "the conditions of the policy do not hold for this request"
+			d.Deciding = []decision.MatchedRule{decision.MatchedRule(when.Place())}
 			return err
 		}
 	}
@@ -99,7 +112,7 @@ func (r *Routed) verdict(d *decision.GatewayDecision, p *policy, time string, re
 		return err
 	}
 	if !identified {
-		d.Reason = "the request is not authenticated"
+		d.Reason, d.Deciding = "the request is not authenticated", p.authentication
 		return s.deny(d, 401, p.steps.Unauthenticated)
 	}
 	denied, err := s.authorize(d)
@@ -140,7 +153,7 @@ func (s *state) identify() (bool, error) {
 // priority in which a rule denied, those of higher numbers are not evaluated.
 func (s *state) authorize(d *decision.GatewayDecision) (denied string, err error) {
 	var allows, denies []string
-	var allowing, denying []decision.MatchedRule
+	var allowing, denying, skipped []decision.MatchedRule
 	did := "denied"
 	rules := s.policy.steps.Authorization
 	for i, rule := range rules {
@@ -160,13 +173,22 @@ func (s *state) authorize(d *decision.GatewayDecision) (denied string, err error
 			fallthrough
 		case deny:
 			denies, denying = append(denies, rule.Key), append(denying, s.policy.matched[rule])
+		case skip:
+			skipped = append(skipped, s.policy.matched[rule])
 		}
 	}
 	if len(denies) > 0 {
 		d.Matched = append(d.Matched, denying...)
+		d.Deciding = denying
 		return strings.Join(denies, ", ") + " " + did, nil
 	}
 	d.Matched = append(d.Matched, allowing...)
+	for _, by := range [][]decision.MatchedRule{allowing, skipped, s.policy.authentication} {
+		if len(by) > 0 {
+			d.Deciding = by
+			break
+		}
+	}
 	if d.Reason = "authenticated, and no authorization rule applies"; len(allows) > 0 {
 		d.Reason = "allowed by " + strings.Join(allows, ", ")
 	}

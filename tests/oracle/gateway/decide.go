@@ -21,7 +21,9 @@ type Decision struct {
 	Rules          map[string]string
 	Warnings       []string
 	// Matched are in the order of evaluation; the text has none.
-	Matched  []GateMatched
+	Matched []GateMatched
+	// Deciding are the lines that decided, of Matched or without a rule that did.
+	Deciding []GateMatched
 	Response *GateResponse
 	Headers  map[string]string
 	Metadata map[string]any
@@ -44,7 +46,9 @@ func (w *World) Decide(r *Request) Decision {
 		return Decision{Error: string(problem)}
 	}
 	if len(paths) == 0 {
-		return newDecision(404)
+		d := newDecision(404)
+		d.Deciding = []GateMatched{w.nearest(r)}
+		return d
 	}
 	var all, refusing []Decision
 	var routes []string
@@ -62,11 +66,22 @@ func (w *World) Decide(r *Request) Decision {
 	d := refusing[0]
 	for _, other := range refusing[1:] {
 		d.Matched = append(d.Matched, other.Matched...)
+		d.Deciding = append(d.Deciding, other.Deciding...)
 	}
 	if len(routes) > 1 {
 		d.Warnings = []string{"route-conflict: " + strings.Join(routes, ", ")}
 	}
 	return d
+}
+
+// nearest is the listener that a request without a path would be on, else the gateway.
+func (w *World) nearest(r *Request) GateMatched {
+	gateway, _ := w.entered(r)
+	at := GateMatched{"Gateway", gateway.Namespace, gateway.Name, "", gateway.Place}
+	if l, _ := gateway.listener(r, func(*Listener) bool { return true }); l != nil {
+		at.Rule, at.Source = l.Name, l.Place
+	}
+	return at
 }
 
 func newDecision(status int) Decision {
@@ -78,6 +93,7 @@ func (w *World) decide(path Path, r *Request) Decision {
 	d := newDecision(200)
 	f := w.fold(path, "AuthPolicy")
 	d.Gateway, d.Route = path.gateway(), path.route()
+	d.Deciding = []GateMatched{{path.Route.kind(), path.Route.Namespace, path.Route.Name, path.Route.rule(path.Rule), path.Route.Rules[path.Rule].Place}}
 	for _, source := range f.Sources {
 		d.Policies = append(d.Policies, source.locator())
 	}
@@ -87,11 +103,15 @@ func (w *World) decide(path Path, r *Request) Decision {
 	identity := in(r.Input, "auth", "identity")
 	seen := r.seen(identity, map[string]any{})
 	if f.empty() || f.Rules["when"] != nil && !f.applies(plainValue(f.Rules["when"]), seen) {
+		if !f.empty() {
+			d.Deciding = []GateMatched{f.at("when")}
+		}
 		d.Allowed = true
 		return d
 	}
 	if identity == nil {
 		if !f.letsAnyone(seen) {
+			d.Deciding = f.authentication()
 			f.deny(&d, 401, "unauthenticated", seen)
 			return d
 		}
@@ -116,6 +136,19 @@ func (f *Fold) below(group string) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// at is a rule in force with its policy and its line.
+func (f *Fold) at(key string) GateMatched {
+	p := f.Sources[key]
+	return GateMatched{p.Kind, p.Namespace, p.Name, key, *f.blocks[key].Places[key]}
+}
+
+func (f *Fold) authentication() (all []GateMatched) {
+	for _, name := range f.below("rules.authentication.") {
+		all = append(all, f.at("rules.authentication."+name))
+	}
+	return all
 }
 
 // letsAnyone reports whether one who is not authenticated may go on.
@@ -190,13 +223,22 @@ func (f *Fold) authorize(w *World, d *Decision, seen map[string]any, r *Request)
 			break
 		}
 	}
+	var skipped []GateMatched
 	for _, priority := range slices.Sorted(maps.Keys(rules)) {
 		for _, name := range rules[priority] {
 			key := "rules.authorization." + name
-			if said := d.Rules[key]; said != "" && said != "skip" && d.Denied == (said != "allow") {
-				p := f.Sources[key]
-				d.Matched = append(d.Matched, GateMatched{p.Kind, p.Namespace, p.Name, key, *f.blocks[key].Places[key]})
+			switch said := d.Rules[key]; {
+			case said == "skip":
+				skipped = append(skipped, f.at(key))
+			case said != "" && d.Denied == (said != "allow"):
+				d.Matched = append(d.Matched, f.at(key))
 			}
+		}
+	}
+	for _, by := range [][]GateMatched{d.Matched, skipped, f.authentication()} {
+		if len(by) > 0 {
+			d.Deciding = by
+			break
 		}
 	}
 }

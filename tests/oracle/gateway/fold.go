@@ -30,6 +30,7 @@ type World struct {
 type Gateway struct {
 	Namespace, Name string
 	Listeners       []*Listener
+	Place           string // file and line, once it is written
 }
 
 // Listener is a listener of a Gateway.
@@ -43,6 +44,7 @@ type Listener struct {
 	Except     bool
 	// Kinds are allowedRoutes.kinds; empty says nothing.
 	Kinds []string
+	Place string
 }
 
 // Route is an HTTPRoute, or a GRPCRoute.
@@ -64,6 +66,7 @@ type Parent struct {
 type RouteRule struct {
 	Name    string
 	Matches []*RouteMatch
+	Place   string
 }
 
 // Policy is a policy of one of Kinds.

@@ -39,7 +39,7 @@ func (g *generator) write() map[string]string {
 }
 
 // gateHeader begins a document. A namespace of "default" may be left out.
-func (g *generator) gateHeader(version, kind, namespace, name, created string) yaml.Object {
+func (g *generator) gateHeader(version string, kind any, namespace, name, created string) yaml.Object {
 	metadata := yaml.Object{{"name", name}}
 	if namespace != "default" || g.Once(2) {
 		metadata = append(metadata, yaml.Member{"namespace", namespace})
@@ -75,9 +75,9 @@ func (g *generator) gatewayDocument(gateway *Gateway) yaml.Object {
 		if len(allowed) > 0 {
 			body = append(body, yaml.Member{"allowedRoutes", allowed})
 		}
-		listeners = append(listeners, body)
+		listeners = append(listeners, yaml.Mark(body, &l.Place))
 	}
-	document := g.gateHeader(gatewayGroup+"/v1", "Gateway", gateway.Namespace, gateway.Name, "")
+	document := g.gateHeader(gatewayGroup+"/v1", yaml.Mark("Gateway", &gateway.Place), gateway.Namespace, gateway.Name, "")
 	return append(document, yaml.Member{"spec", yaml.Object{{"gatewayClassName", "any"}, {"listeners", listeners}}})
 }
 
@@ -128,7 +128,7 @@ func (g *generator) routeDocument(r *Route) yaml.Object {
 			}
 			body = append(body, yaml.Member{"matches", matches})
 		}
-		rules = append(rules, body)
+		rules = append(rules, yaml.Mark(body, &rule.Place))
 	}
 	spec = append(spec, yaml.Member{"rules", rules})
 	return append(g.gateHeader(gatewayGroup+"/v1", r.kind(), r.Namespace, r.Name, r.Created), yaml.Member{"spec", spec})

@@ -24,6 +24,15 @@ paths := [path |
 	}
 ]
 
+# METADATA
+# description: |
+#   The listener that a request without a path would be on, or the gateway if none of
+#   its listeners takes the request. It decides that no path takes it.
+# scope: document
+place := gateway.places[sprintf("Gateway/%s#%s", [_key, _listeners[0]])] if {
+	_listeners[0]
+} else := gateway.places[sprintf("Gateway/%s", [_key])]
+
 _name(route) := split(substring(route, indexof(route, "/") + 1, -1), "#")[0]
 
 # The first listener in the order of preference. A route that is named is looked

@@ -28,6 +28,7 @@ _base(path) := {
 	"policies": [],
 	"rules": {},
 	"matched": [],
+	"decidedBy": [gateway.places[path.route]],
 	"headers": {},
 	"metadata": {},
 }
@@ -37,12 +38,16 @@ _judged(policy) := {
 	"denied": false,
 	"status": 200,
 	"reason": "the conditions of the policy do not hold for this request",
+	"decidedBy": [policy.condition],
 } if {
 	not policy.applies
 }
 
 _judged(policy) := object.union(
-	{"reason": "the request is not authenticated"},
+	{
+		"reason": "the request is not authenticated",
+		"decidedBy": policy.authentication,
+	},
 	_denial(401, policy.unauthenticated),
 ) if {
 	policy.applies
@@ -54,6 +59,7 @@ _judged(policy) := object.union(
 		"reason": sprintf("%s %s", [concat(", ", denied), _did(policy, denied)]),
 		"rules": policy.outcomes,
 		"matched": _matched(policy, outcome.denials),
+		"decidedBy": _matched(policy, outcome.denials),
 	},
 	_denial(403, policy.unauthorized),
 ) if {
@@ -63,7 +69,7 @@ _judged(policy) := object.union(
 	count(denied) > 0
 }
 
-_judged(policy) := {
+_judged(policy) := object.union(_allowing(policy), {
 	"allowed": true,
 	"denied": false,
 	"status": 200,
@@ -72,7 +78,7 @@ _judged(policy) := {
 	"matched": _matched(policy, {"allow"}),
 	"headers": policy.headers,
 	"metadata": policy.metadata,
-} if {
+}) if {
 	policy.applies
 	policy.identified
 	count(_keys(policy, outcome.denials)) == 0
@@ -84,6 +90,16 @@ _matched(policy, words) := [object.remove(rule, ["key"]) |
 	some rule in policy.rules
 	policy.outcomes[rule.key] in words
 ]
+
+# What lets a request through: the rules that allow, else those that do not apply, else
+# those that authenticate, else the rule of the route, as without a policy.
+_allowing(policy) := {"decidedBy": _matched(policy, {"allow"})} if {
+	count(_matched(policy, {"allow"})) > 0
+} else := {"decidedBy": _matched(policy, {"skip"})} if {
+	count(policy.rules) > 0
+} else := {"decidedBy": policy.authentication} if {
+	count(policy.authentication) > 0
+} else := {}
 
 _did(policy, keys) := "denied" if {
 	every key in keys {
