@@ -21,7 +21,7 @@ var flow = [][]string{
 	{"translator/jsontext", "translator/dates", "rego/builtin"},
 	{"translator/diag", "translator/regotext", "rego", "translator/roles", "translator/progress", "translator/source/redirect"},
 	{"translator/syntax", "translator/tables", "translator/source/ignore"},
-	{"translator/settings", "translator/vocabulary"},
+	{"translator/settings", "translator/vocabulary", "translator/selector"},
 	{"translator/source"},
 	{"translator/change/regions"},
 	{"translator/change/statement"},

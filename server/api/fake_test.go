@@ -148,7 +148,7 @@ func (f *fake) OriginObjects(kind, namespace, name string) []tables.OriginObject
 			}},
 			own: {Family: tables.FamilyOrigin, Kind: "Role", Namespace: "hammer", Name: "labeler", Origin: []tables.OriginRule{
 				{Verbs: []string{"update"}, Kinds: []string{"pods"}, Restrictions: &tables.Restrictions{Fields: []string{"metadata.labels"}}},
-				{Deny: true, Verbs: []string{"delete"}, Kinds: []string{"pods"}, Restrictions: &tables.Restrictions{Labels: []tables.LabelEntry{{Key: "kept", Value: &value}}}},
+				{Deny: true, Verbs: []string{"delete"}, Kinds: []string{"pods"}, Restrictions: &tables.Restrictions{Labels: []tables.Entry{{Key: "kept", Value: &value}}}},
 			}},
 			"kubernetes:hammer/view": {Family: tables.FamilyKubernetes, Kind: "Role", Namespace: "hammer", Name: "view"},
 		}),

@@ -32,7 +32,7 @@ func fixture() *tables.Access {
 			}},
 			"origin:hammer/careful": {Family: "origin", Kind: "Role", Namespace: "hammer", Name: "careful", Origin: []tables.OriginRule{
 				{Rule: 0, Source: "o.yaml:9", Deny: true, Verbs: []string{"delete"}, Kinds: []string{"pod"},
-					Restrictions: &tables.Restrictions{Labels: []tables.LabelEntry{{Key: "tier", Value: &gold}}}},
+					Restrictions: &tables.Restrictions{Labels: []tables.Entry{{Key: "tier", Value: &gold}}}},
 			}},
 		}),
 		Bindings: tables.MapOf(map[string]tables.Binding{

@@ -31,6 +31,7 @@ type AccessKeys struct {
 	paths                   set
 	pathPrefixes            *values
 	labels, namespaceLabels *labels
+	selected                *labels // fields
 	pods                    bool
 }
 
@@ -160,6 +161,12 @@ func (p *AccessKeys) appendFacts(b []byte, r *decision.Request, reads tables.Rea
 	}
 	if reads&tables.ReadsLabels != 0 {
 		b = p.labels.append(b, r.Labels)
+		if r.Labels == nil {
+			b = p.labels.appendLabelSelector(b, r)
+		}
+	}
+	if reads&tables.ReadsSelected != 0 {
+		b = p.selected.appendFieldSelector(b, r)
 	}
 	if reads&tables.ReadsNodes != 0 {
 		b = appendNodes(b, r)
@@ -175,7 +182,8 @@ func appendNodes(b []byte, r *decision.Request) []byte {
 	b = appendNamed(b, r.User, strings.HasPrefix(r.User, nodePrefix))
 	b = appendObject(appendText(b, r.PodError), r.Pod)
 	b = appendJSON(b, r.Attributes["minion"])
-	return appendJSON(b, r.Attributes["podMinion"])
+	b = appendJSON(b, r.Attributes["podMinion"])
+	return appendNodeSelector(b, r)
 }
 
 // appendPath appends a request about a path. No restrictions apply to it, and deny

@@ -31,6 +31,7 @@ func NewAccessKeys(f *footprint.Footprint, subjects Subjects) *AccessKeys {
 		pathPrefixes:    &values{prefixes: make(set)},
 		labels:          labelsOf(a.Labels),
 		namespaceLabels: labelsOf(a.NamespaceLabels),
+		selected:        labelsOf(a.Selected),
 		pods:            a.Pods,
 	}
 	p.verbs.add(specialVerbs...)

@@ -15,12 +15,14 @@ const maxLabels = 64
 type labels struct {
 	names  []string // sorted
 	values []set
+	sorted [][]string // the same
 }
 
 func labelsOf(l footprint.Labels) *labels {
 	v := &labels{names: slices.Sorted(maps.Keys(l))}
 	for _, name := range v.names {
 		v.values = append(v.values, setOf(l[name]))
+		v.sorted = append(v.sorted, l[name])
 	}
 	return v
 }

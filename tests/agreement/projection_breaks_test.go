@@ -35,7 +35,9 @@ const distinguishing = `
   {verbs: [update], resourceKinds: [Gizmo], attributeRestrictions: {fieldsMutatable: [spec.a]}},
   {verbs: [get], resourceKinds: [Gadget], attributeRestrictions: {labelsContain: [tier=gold]}},
   {verbs: [list], resourceKinds: [Gadget], attributeRestrictions: {labelsContain: [tier]}},
-  {verbs: [get], resourceKinds: [Pod], attributeRestrictions: {kind: sameMinionRestriction}}]}
+  {verbs: [list], resourceKinds: [Widget], attributeRestrictions: {fieldsSelect: [type=a]}},
+  {verbs: [get], resourceKinds: [Widget], attributeRestrictions: {fieldsSelect: [metadata.name=a]}},
+  {verbs: [list, get], resourceKinds: [Pod], attributeRestrictions: {kind: sameMinionRestriction}}]}
 ---
 {apiVersion: writ.dev/v1, kind: Role, metadata: {name: expressive, namespace: master}, rules: [
   {verbs: [get], resourceKinds: [Doodad], attributeRestrictions: {kind: cel, expression: 'request.attributes.ticket == "T1"'}}]}
@@ -136,6 +138,29 @@ func TestBrokenProjectionsAreNoticed(t *testing.T) {
 		"restricted labels": {`"user":"minion","verb":"get","resource":"gadgets","labels":{"tier":"gold"}`, `"user":"minion","verb":"get","resource":"gadgets","labels":{}`, func(_ *footprint.Access, s *forgetful) { s.reads = tables.ReadsLabels }},
 		"labels":            {`"user":"minion","verb":"list","resource":"gadgets","labels":{"tier":"x"}`, `"user":"minion","verb":"list","resource":"gadgets","labels":{}`, func(f *footprint.Access, _ *forgetful) { f.Labels = nil }},
 		"values of labels":  {`"user":"minion","verb":"get","resource":"gadgets","labels":{"tier":"gold"}`, `"user":"minion","verb":"get","resource":"gadgets","labels":{"tier":"x"}`, func(f *footprint.Access, _ *forgetful) { f.Labels = footprint.Labels{"tier": nil} }},
+		"label selectors": {
+			`"user":"minion","verb":"list","resource":"gadgets","attributes":{"labelSelector":[{"key":"tier","operator":"Exists"}]}`, `"user":"minion","verb":"list","resource":"gadgets"`,
+			func(f *footprint.Access, s *forgetful) { s.reads = tables.ReadsLabels },
+		},
+		"what label selectors say": {
+			`"user":"minion","verb":"list","resource":"gadgets","attributes":{"labelSelector":[{"key":"tier","operator":"Exists"}]}`,
+			`"user":"minion","verb":"list","resource":"gadgets","attributes":{"labelSelector":[{"key":"tier","operator":"DoesNotExist"}]}`,
+			func(f *footprint.Access, _ *forgetful) { f.Labels = nil },
+		},
+		"field selectors": {
+			`"user":"minion","verb":"list","resource":"widgets","attributes":{"fieldSelector":[{"key":"type","operator":"In","values":["a"]}]}`,
+			`"user":"minion","verb":"list","resource":"widgets","attributes":{"fieldSelector":[{"key":"type","operator":"In","values":["b"]}]}`,
+			func(f *footprint.Access, _ *forgetful) { f.Selected = nil },
+		},
+		"names as fields": {
+			`"user":"minion","verb":"get","resource":"widgets","name":"a"`, `"user":"minion","verb":"get","resource":"widgets","name":"b"`,
+			func(f *footprint.Access, s *forgetful) { s.reads = tables.ReadsSelected },
+		},
+		"selectors of nodes": {
+			`"user":"minion","verb":"list","resource":"pods","attributes":{"minion":"n1","fieldSelector":[{"key":"spec.nodeName","operator":"In","values":["n1"]}]}`,
+			`"user":"minion","verb":"list","resource":"pods","attributes":{"minion":"n1","fieldSelector":[{"key":"spec.nodeName","operator":"In","values":["n2"]}]}`,
+			func(f *footprint.Access, s *forgetful) { s.reads = tables.ReadsNodes },
+		},
 		"nodes of requesters": {`"user":"minion","attributes":{"minion":"n1"},` + minion, `"user":"minion","attributes":{"minion":"n2"},` + minion, func(f *footprint.Access, s *forgetful) {
 			f.Pods, s.reads = false, tables.ReadsNodes
 		}},

@@ -227,7 +227,7 @@ func originRole(d node, namespace, name string) *access.OriginRole {
 		made := &access.OriginRule{Deny: fmt.Sprint(rule.get("deny")) == "true", Verbs: rule.texts("verbs"), Kinds: rule.texts("resourceKinds")}
 		if restrictions := rule.object("attributeRestrictions"); restrictions != nil {
 			made.Restrictions = &access.Restrictions{
-				Fields: restrictions.texts("fieldsMutatable"), Labels: restrictions.texts("labelsContain"),
+				Fields: restrictions.texts("fieldsMutatable"), Labels: restrictions.texts("labelsContain"), Select: restrictions.texts("fieldsSelect"),
 				Kind: restrictions.text("kind", ""), Params: restrictions,
 			}
 		}

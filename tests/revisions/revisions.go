@@ -90,10 +90,11 @@ func (random Random) Documents() []string {
 		namespace := []string{"shop", "master"}[random.IntN(2)]
 		restriction := ""
 		if random.IntN(3) == 0 {
-			restriction = ", attributeRestrictions: {labelsContain: [tier]}"
+			restriction = ", attributeRestrictions: {" + random.Pick("labelsContain: [tier]", "labelsContain: [tier]", "labelsContain: [tier=x]",
+				"fieldsSelect: [type=x]", "fieldsSelect: [type=y, metadata.namespace=shop]", "fieldsSelect: [metadata.name=a], labelsContain: [tier]") + "}"
 		}
 		out = append(out, fmt.Sprintf(`{kind: Role, apiVersion: writ.dev/v1, metadata: {name: o%d, namespace: master}, rules: [{deny: %v, verbs: %s, resourceKinds: %s%s}]}`,
-			i, random.IntN(2) == 0, random.some("get", "delete", "update", "*", "-get"), random.some("Pod", "secrets", "*", "-pods"), restriction),
+			i, random.IntN(2) == 0, random.some("get", "delete", "update", "list", "*", "-get"), random.some("Pod", "secrets", "*", "-pods"), restriction),
 			fmt.Sprintf(`{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: o%d, namespace: %s}, roleRef: {namespace: master, name: o%d}, groupNames: [g%d], userNames: [u%d]}`,
 				i, namespace, i, random.IntN(3), random.IntN(2)))
 	}
@@ -123,6 +124,14 @@ func (random Random) Request() map[string]any {
 		}
 	}
 	r["groups"] = groups
+	if random.IntN(3) == 0 {
+		q := map[string]any{"key": random.Pick("type", "type", "metadata.name"), "operator": random.Pick("In", "NotIn"), "values": []any{random.Pick("x", "y", "a")}}
+		r["attributes"] = map[string]any{"fieldSelector": []any{q}}
+	}
+	if random.IntN(4) == 0 {
+		q := map[string]any{"key": "tier", "operator": random.Pick("In", "NotIn"), "values": []any{random.Pick("x", "y")}}
+		r["attributes"] = map[string]any{"labelSelector": []any{q, map[string]any{"key": "tier", "operator": "Exists"}}}
+	}
 	if random.IntN(2) == 0 {
 		r["labels"] = map[string]string{random.Pick("tier", "other"): "x"}
 	}

@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,13 +12,16 @@ import (
 	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
-// The restrictions that are built in. The first two are keys, the others kinds.
+// The restrictions that are built in. The first three are keys, the others kinds.
 const (
 	fieldsMutatable       = "fieldsMutatable"
 	labelsContain         = "labelsContain"
+	fieldsSelect          = "fieldsSelect"
 	sameMinionRestriction = "sameMinionRestriction"
 	celRestriction        = "cel"
 )
+
+var restrictionKeys = []string{fieldsMutatable, labelsContain, fieldsSelect}
 
 // decodeRestrictions decodes attributeRestrictions. A value that would have no effect is
 // an error, so that a rule cannot look restricted without being so.
@@ -34,6 +38,7 @@ func decodeRestrictions(d *syntax.Decoder, f *syntax.Field) *Restrictions {
 	}
 	decodeFieldPaths(d, c, r)
 	decodeLabelEntries(d, c, r)
+	decodeFieldEntries(d, c, r)
 	kind := c.Text("kind")
 	if kind != nil {
 		r.Kind = d.Text(kind)
@@ -63,7 +68,7 @@ func decodeRestrictionKind(d *syntax.Decoder, c *syntax.Cursor, kind *syntax.Nod
 		reportStrayParameters(d, c, "beside sameMinionRestriction, which has no parameters")
 	case kind.Value == celRestriction:
 		decodeCondition(d, c, r)
-	case kind.Value == fieldsMutatable || kind.Value == labelsContain:
+	case slices.Contains(restrictionKeys, kind.Value):
 		c.Fail(kind, diag.UnknownRestriction, "write "+kind.Value+": [...]", "%s is a key, not a kind", syntax.Quote(kind.Value))
 	case !syntax.IsIdentifier(kind.Value):
 		hint := ""
@@ -132,7 +137,7 @@ func reportStrayParameters(d *syntax.Decoder, c *syntax.Cursor, why string) {
 			continue
 		}
 		hint := ""
-		if near := diag.Suggest(f.Key.Value, []string{fieldsMutatable, labelsContain, "kind"}); near != "" {
+		if near := diag.Suggest(f.Key.Value, append([]string{"kind"}, restrictionKeys...)); near != "" {
 			hint = "did you mean " + syntax.Quote(near) + "?"
 		} else if f.Key.Value == sameMinionRestriction {
 			hint = "write kind: " + sameMinionRestriction
@@ -197,5 +202,23 @@ func decodeLabelEntries(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 			continue
 		}
 		r.Labels = append(r.Labels, d.Text(n))
+	}
+}
+
+// fieldPath is a path as field selectors write it.
+var fieldPath = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+
+func decodeFieldEntries(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
+	if c.Value(fieldsSelect) == nil {
+		return
+	}
+	items, _ := c.RequiredTexts(fieldsSelect)
+	r.Select = []syntax.Text{}
+	for _, n := range items {
+		if path, _, hasValue := strings.Cut(n.Value, "="); !hasValue || !fieldPath.MatchString(path) {
+			c.Fail(n, diag.BadValue, "write PATH=VALUE, such as spec.nodeName=node-1", "entry %s of fieldsSelect is not a field with its value", syntax.Quote(n.Value))
+			continue
+		}
+		r.Select = append(r.Select, d.Text(n))
 	}
 }

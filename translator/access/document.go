@@ -67,7 +67,8 @@ type OriginRule struct {
 type Restrictions struct {
 	At     diag.Position
 	Fields []string      // full paths from the root of the object; nil: none
-	Labels []syntax.Text // entries as written; nil: none
+	Labels []syntax.Text // entries of labelsContain as written; nil: none
+	Select []syntax.Text // entries of fieldsSelect as written; nil: none
 	// Kind is "", "sameMinionRestriction", "cel" or the name of an extension.
 	Kind syntax.Text
 	// Expression is the condition of cel, already checked.

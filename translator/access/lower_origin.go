@@ -72,7 +72,10 @@ func restrictions(r *Restrictions) *tables.Restrictions {
 	}
 	out := &tables.Restrictions{Fields: r.Fields}
 	for _, text := range r.Labels {
-		out.Labels = append(out.Labels, labelEntry(text.Value))
+		out.Labels = append(out.Labels, entry(text.Value))
+	}
+	for _, text := range r.Select {
+		out.Select = append(out.Select, entry(text.Value))
 	}
 	switch r.Kind.Value {
 	case "":
@@ -87,11 +90,11 @@ func restrictions(r *Restrictions) *tables.Restrictions {
 	return out
 }
 
-// labelEntry splits at the first "=", because a value may contain "=".
-func labelEntry(text string) tables.LabelEntry {
+// entry splits at the first "=", because a value may contain "=".
+func entry(text string) tables.Entry {
 	key, value, hasValue := strings.Cut(text, "=")
 	if !hasValue {
-		return tables.LabelEntry{Key: key}
+		return tables.Entry{Key: key}
 	}
-	return tables.LabelEntry{Key: key, Value: &value}
+	return tables.Entry{Key: key, Value: &value}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/implication"
+	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -136,7 +137,7 @@ func restrict(hit map[string]any, r *tables.Restrictions) bool {
 	if r == nil {
 		return true
 	}
-	if r.Extension != "" || r.Expression != "" || r.SameMinion && !strings.HasPrefix(hit["resource"].(string), "pod") {
+	if r.Extension != "" || r.Expression != "" || !selectFields(hit, r.Select) || r.SameMinion && !strings.HasPrefix(hit["resource"].(string), "pod") {
 		return false
 	}
 	if len(r.Fields) > 0 {
@@ -164,7 +165,32 @@ func restrict(hit map[string]any, r *tables.Restrictions) bool {
 		hit["labels"] = labels
 	}
 	if r.SameMinion {
-		hit["attributes"] = map[string]any{"minion": "n1", "podMinion": "n1"}
+		attributes := map[string]any{"minion": "n1", "podMinion": "n1"}
+		if selected, ok := hit["attributes"].(map[string]any); ok {
+			maps.Copy(attributes, selected)
+		}
+		hit["attributes"] = attributes
 	}
 	return true
+}
+
+// selectFields adds a field selector that has the entries. It returns false if no request
+// with these verbs has one, or if no object has all of them.
+func selectFields(hit map[string]any, entries []tables.Entry) bool {
+	if len(entries) == 0 {
+		return true
+	}
+	verb, _ := hit["verb"].(string)
+	resource, _ := hit["resource"].(string)
+	subresource, _ := hit["subresource"].(string)
+	var requirements []any
+	for _, e := range entries {
+		if strings.HasPrefix(e.Key, "metadata.") {
+			return false // it depends on the name and the namespace
+		}
+		requirements = append(requirements, map[string]any{"key": e.Key, "operator": "In", "values": []any{*e.Value}})
+	}
+	hit["attributes"] = map[string]any{selector.FieldKey: requirements}
+	return selector.Counts(verb, resource, subresource) &&
+		selector.OfFields(selector.Fields(hit["attributes"].(map[string]any)), "", "").Has(entries) == selector.All
 }

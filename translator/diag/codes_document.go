@@ -137,7 +137,7 @@ var restrictionExplanations = []Explanation{
 	{
 		Code:    UnknownRestriction,
 		Summary: "no restriction, extension or parameter has this name",
-		Text: `The built-in keys are fieldsMutatable and labelsContain. The built-in kinds are
+		Text: `The built-in keys are fieldsMutatable, labelsContain and fieldsSelect. The built-in kinds are
 sameMinionRestriction, which has no parameters, and cel, which has the parameter expression. Any
 other kind names an extension: a *.rego file in the directory with package writ.extensions.NAME
 and a function holds with two arguments. Names are case-sensitive.`,

@@ -19,7 +19,7 @@ const SameMinion = "sameMinionRestriction"
 
 // builtins are the names an extension cannot have: a rule that writes one of
 // them never means the directory's own Rego.
-var builtins = []string{SameMinion, "fieldsMutatable", "labelsContain", "cel"}
+var builtins = []string{SameMinion, "fieldsMutatable", "labelsContain", "fieldsSelect", "cel"}
 
 // resolve compiles the modules of a directory together and returns them
 // sorted by package and file.

@@ -27,6 +27,8 @@ type Access struct {
 	// Labels are those of the object, and NamespaceLabels those of its namespace.
 	Labels          Labels `json:"labels,omitempty"`
 	NamespaceLabels Labels `json:"namespaceLabels,omitempty"`
+	// Selected are the fields that fieldsSelect names.
+	Selected Labels `json:"selected,omitempty"`
 	// Fields are the paths of fieldsMutatable, sorted.
 	Fields []string `json:"fields,omitempty"`
 	// Nodes is true if rules compare the nodes of requester and pod.

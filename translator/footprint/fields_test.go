@@ -21,7 +21,7 @@ var fields = map[reflect.Type][]string{
 	reflect.TypeFor[tables.OriginRule](): {
 		"Rule", "Source", "Deny", "Verbs", "NotVerbs", "Kinds", "NotKinds", "Restrictions",
 	},
-	reflect.TypeFor[tables.Restrictions](): {"Fields", "Labels", "SameMinion", "Expression", "Extension", "Params"},
+	reflect.TypeFor[tables.Restrictions](): {"Fields", "Labels", "Select", "SameMinion", "Expression", "Extension", "Params"},
 	reflect.TypeFor[tables.Binding]():      {"Family", "APIVersion", "Kind", "Namespace", "Name", "Role", "Cluster", "Stock", "Source", "Dates"},
 	reflect.TypeFor[tables.Deny]():         {"Policies", "Escalations", "Resources"},
 	reflect.TypeFor[tables.DenyPolicy](): {

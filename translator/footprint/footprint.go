@@ -17,7 +17,7 @@ package footprint
 
 // Version is the version of the meaning of a footprint. A reader ignores footprints of
 // another version.
-const Version = 2
+const Version = 3
 
 // Path is the path of the footprint in a bundle.
 const Path = "compiled/footprint/data.json"

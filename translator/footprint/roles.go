@@ -10,11 +10,11 @@ import (
 type roleCounts struct {
 	verbs, apiGroups, resources, subresources, names, fields counts
 	paths, pathPrefixes                                      counts
-	labels                                                   map[string]*labelCounts
+	labels, selected                                         keyCounts
 	nodes, anything                                          int
 }
 
-// labelCounts counts how many rules compare a label: with a value, or at all.
+// labelCounts counts how many rules compare a label or field: with a value, or at all.
 type labelCounts struct {
 	values counts
 	rules  int
@@ -88,27 +88,47 @@ func (c *roleCounts) addRestrictions(r *tables.Restrictions, n int) {
 		c.anything += n
 	}
 	c.fields.addAll(r.Fields, n)
-	for _, entry := range r.Labels {
-		if c.labels == nil {
-			c.labels = make(map[string]*labelCounts)
+	c.labels.addEntries(r.Labels, n)
+	c.selected.addEntries(r.Select, n)
+}
+
+// keyCounts counts how many rules compare each label or field.
+type keyCounts map[string]*labelCounts
+
+func (c *keyCounts) addEntries(entries []tables.Entry, n int) {
+	for _, entry := range entries {
+		if *c == nil {
+			*c = make(keyCounts)
 		}
-		label := c.labels[entry.Key]
-		if label == nil {
-			label = new(labelCounts)
-			c.labels[entry.Key] = label
+		key := (*c)[entry.Key]
+		if key == nil {
+			key = new(labelCounts)
+			(*c)[entry.Key] = key
 		}
 		if entry.Value != nil {
-			label.values.add(*entry.Value, n)
+			key.values.add(*entry.Value, n)
 		}
-		if label.rules += n; label.rules == 0 {
-			delete(c.labels, entry.Key)
+		if key.rules += n; key.rules == 0 {
+			delete(*c, entry.Key)
 		}
 	}
 }
 
+// compared returns the values that each key is compared with; nil without any key.
+func (c keyCounts) compared() Labels {
+	if len(c) == 0 {
+		return nil
+	}
+	out := make(Labels, len(c))
+	for name, key := range c {
+		out[name] = append([]string{}, key.values.values()...)
+	}
+	return out
+}
+
 // footprint returns what the counted rules tell apart.
 func (c *roleCounts) footprint() Access {
-	f := Access{
+	return Access{
 		Verbs:        Attribute{Values: c.verbs.values()},
 		APIGroups:    Attribute{Values: c.apiGroups.values()},
 		Resources:    Attribute{Values: c.resources.values()},
@@ -118,12 +138,7 @@ func (c *roleCounts) footprint() Access {
 		Fields:       c.fields.values(),
 		Nodes:        c.nodes > 0,
 		Anything:     c.anything > 0,
+		Labels:       c.labels.compared(),
+		Selected:     c.selected.compared(),
 	}
-	if len(c.labels) > 0 {
-		f.Labels = make(Labels, len(c.labels))
-		for key, label := range c.labels {
-			f.Labels[key] = append([]string{}, label.values.values()...)
-		}
-	}
-	return f
 }

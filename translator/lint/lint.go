@@ -65,7 +65,8 @@ func stockRolesInMaster(r *access.Resolved) diag.List {
 }
 
 // reviewDenials warns about deny rules with restrictions on labels or fields. A
-// SubjectAccessReview has neither, so they deny every review that they match.
+// SubjectAccessReview has neither, so they deny every review that they match, but lists
+// whose selector excludes the labels.
 func reviewDenials(d *access.OriginRole, access *tables.Access) diag.List {
 	var list diag.List
 	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
@@ -78,7 +79,7 @@ func reviewDenials(d *access.OriginRole, access *tables.Access) diag.List {
 		if rule.Restrictions.Fields != nil && changesFields(rule) {
 			reads = append(reads, "fieldsMutatable")
 		}
-		if rule.Restrictions.Labels != nil {
+		if rule.Restrictions.Labels != nil && !onlySelects(rule) {
 			reads = append(reads, "labelsContain")
 		}
 		if len(reads) == 0 {
@@ -94,6 +95,11 @@ func reviewDenials(d *access.OriginRole, access *tables.Access) diag.List {
 		})
 	}
 	return list
+}
+
+// onlySelects reports whether a rule matches no verb but those whose reviews have a selector.
+func onlySelects(rule *tables.OriginRule) bool {
+	return len(rule.Verbs) > 0 && !slices.ContainsFunc(rule.Verbs, func(verb string) bool { return verb != "list" && verb != "watch" })
 }
 
 // changesFields reports whether a rule matches verbs that change fields. For other

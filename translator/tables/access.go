@@ -147,7 +147,9 @@ type Restrictions struct {
 	// metadata.labels). Nil does not restrict.
 	Fields []string `json:"fields,omitempty"`
 	// Labels are the entries of labelsContain. Nil does not restrict.
-	Labels []LabelEntry `json:"labels,omitempty"`
+	Labels []Entry `json:"labels,omitempty"`
+	// Select are the entries of fieldsSelect; all have a value. Nil does not restrict.
+	Select []Entry `json:"select,omitempty"`
 	// SameMinion is sameMinionRestriction.
 	SameMinion bool `json:"sameMinion,omitempty"`
 	// Expression is a condition in CEL.
@@ -163,16 +165,10 @@ func (r *Restrictions) Written() map[string]any {
 	if len(r.Fields) > 0 {
 		out["fieldsMutatable"] = r.Fields
 	}
-	var labels []string
-	for _, entry := range r.Labels {
-		if entry.Value == nil {
-			labels = append(labels, entry.Key)
-		} else {
-			labels = append(labels, entry.Key+"="+*entry.Value)
+	for key, entries := range map[string][]Entry{"labelsContain": r.Labels, "fieldsSelect": r.Select} {
+		if len(entries) > 0 {
+			out[key] = written(entries)
 		}
-	}
-	if len(labels) > 0 {
-		out["labelsContain"] = labels
 	}
 	switch {
 	case r.SameMinion:
@@ -188,11 +184,23 @@ func (r *Restrictions) Written() map[string]any {
 	return out
 }
 
-// LabelEntry is one entry of labelsContain.
-type LabelEntry struct {
+// Entry is one entry of labelsContain or fieldsSelect.
+type Entry struct {
+	// Key is the label, or the path of the field as field selectors write it.
 	Key string `json:"key"`
-	// Value is the required value of the label; nil allows every value.
+	// Value is the required value; nil allows every value of a label.
 	Value *string `json:"value,omitempty"`
+}
+
+func written(entries []Entry) (out []string) {
+	for _, entry := range entries {
+		if entry.Value == nil {
+			out = append(out, entry.Key)
+		} else {
+			out = append(out, entry.Key+"="+*entry.Value)
+		}
+	}
+	return out
 }
 
 // Binding is a binding with its role and its scope.

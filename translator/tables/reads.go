@@ -6,10 +6,11 @@ type Reads uint8
 
 // The parts of a request.
 const (
-	ReadsFields Reads = 1 << iota // the changed fields
-	ReadsLabels                   // the labels of the object
-	ReadsNodes                    // the nodes of the requester and of the pod
-	ReadsAll                      // any part
+	ReadsFields   Reads = 1 << iota // the changed fields
+	ReadsLabels                     // the labels of the object
+	ReadsNodes                      // the nodes of the requester and of the pod
+	ReadsAll                        // any part
+	ReadsSelected                   // the fields that a field selector selects by
 )
 
 // Reads returns what the restrictions read; nothing for nil.
@@ -25,6 +26,9 @@ func (r *Restrictions) Reads() (reads Reads) {
 	}
 	if r.Labels != nil {
 		reads |= ReadsLabels
+	}
+	if r.Select != nil {
+		reads |= ReadsSelected
 	}
 	if r.SameMinion {
 		reads |= ReadsNodes

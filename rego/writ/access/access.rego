@@ -155,10 +155,10 @@ _pod_security := {"podSecurity": security} if {
 
 _warnings := sort({text | some text in _undecided})
 
-_undecided := [reason.undecided(binding, rule, name, what) |
+_undecided := [reason.undecided(binding, rule, name, why) |
 	some [binding, _, rule] in _hits
 	rule.restrictions
-	some name, what in restrictions.judge(rule.restrictions).missing
+	some name, why in restrictions.judge(rule.restrictions).missing
 ]
 
 # METADATA

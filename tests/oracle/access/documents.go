@@ -46,6 +46,8 @@ type OriginRule struct {
 
 // Restrictions are attributeRestrictions; nil lists and an empty Kind say nothing.
 type Restrictions struct {
+	// Select are the entries of fieldsSelect.
+	Select []string
 	Fields []string
 	Labels []string
 	Kind   string

@@ -167,13 +167,18 @@ func (g *Generator) restrictions() *Restrictions {
 		return nil
 	}
 	s := &Restrictions{}
-	which := 1 + g.IntN(7)
+	which := 1 + g.IntN(15)
 	if which&1 != 0 {
 		s.Fields = g.Some(1, 3, restrictedFields)
 	}
 	if which&2 != 0 {
 		for range 1 + g.IntN(2) {
 			s.Labels = append(s.Labels, g.One(labelKeys)+g.One([]string{"", "=gold", "=", "=a=b"}))
+		}
+	}
+	if which&8 != 0 {
+		for range 1 + g.IntN(2) {
+			s.Select = append(s.Select, g.One(selectedFields)+"="+g.One(selectedValues))
 		}
 	}
 	if which&4 != 0 {

@@ -103,6 +103,12 @@ func (g requester) facts(r *oracle.Request) {
 	case 3:
 		r.Attributes["odd"] = 7
 	}
+	if g.Once(3) {
+		r.Attributes["labelSelector"] = g.selector(labelKeys, []string{"", "gold", "a=b", "no"})
+	}
+	if g.Once(3) {
+		r.Attributes["fieldSelector"] = g.selector(selectedFields, selectedValues)
+	}
 	switch g.IntN(5) {
 	case 0:
 		r.Pod = map[string]any{"metadata": map[string]any{"name": "p"}, "spec": map[string]any{"nodeName": g.One(nodes)}}
@@ -116,6 +122,35 @@ func (g requester) facts(r *oracle.Request) {
 	if g.Once(8) {
 		r.PodError = "timeout"
 	}
+}
+
+// What fieldsSelect and field selectors name.
+var (
+	selectedFields = []string{"spec.nodeName", "metadata.name", "metadata.namespace", "type"}
+	selectedValues = []string{"", "n1", "a", "hammer"}
+)
+
+// selector draws requirements, some of which cannot be read.
+func (g requester) selector(keys, values []string) any {
+	if g.Once(12) {
+		return g.One(keys)
+	}
+	out := []any{}
+	for range g.IntN(3) {
+		q := map[string]any{"key": g.One(keys), "operator": g.One([]string{"In", "In", "In", "NotIn", "Exists", "DoesNotExist", "Gt"})}
+		if q["operator"] == "In" || q["operator"] == "NotIn" || g.Once(6) {
+			listed := []any{}
+			for _, value := range g.Some(1, 2, values) {
+				listed = append(listed, value)
+			}
+			q["values"] = listed
+		}
+		out = append(out, q)
+	}
+	if g.Once(8) {
+		out = append(out, map[string]any{"key": g.One(keys), "operator": "In", "values": []any{7}})
+	}
+	return out
 }
 
 // nearOrigin turns the request towards a rule of some Origin binding.

@@ -26,6 +26,9 @@ func (s *Restrictions) holds(w *World, r oracle.Request) (oracle.Truth, []string
 	if s.Labels != nil {
 		and("labelsContain", hasLabels(s.Labels, r))
 	}
+	if s.Select != nil {
+		and("fieldsSelect", hasFields(s.Select, r))
+	}
 	switch s.Kind {
 	case "":
 	case "sameMinionRestriction":
@@ -87,7 +90,7 @@ func longPath(path string) string {
 
 func hasLabels(entries []string, r oracle.Request) oracle.Truth {
 	if r.Labels == nil {
-		return oracle.Undecidable
+		return ofSelected(requirements(r, "labelSelector"), entries, true)
 	}
 	for _, entry := range entries {
 		key, want, exact := strings.Cut(entry, "=")
@@ -111,8 +114,10 @@ func sameMinion(r oracle.Request) oracle.Truth {
 	switch {
 	case !scheduled:
 		return oracle.No
-	case requester == "" || pod == "":
+	case requester == "":
 		return oracle.Undecidable
+	case pod == "":
+		return hasFields([]string{"spec.nodeName=" + requester}, r)
 	}
 	return oracle.Of(requester == pod)
 }

@@ -182,6 +182,9 @@ func restrictionBody(s *Restrictions) yaml.Object {
 	if s.Labels != nil {
 		body = append(body, yaml.Member{"labelsContain", yaml.Texts(s.Labels)})
 	}
+	if s.Select != nil {
+		body = append(body, yaml.Member{"fieldsSelect", yaml.Texts(s.Select)})
+	}
 	if s.Kind != "" {
 		body = append(body, yaml.Member{"kind", s.Kind})
 	}

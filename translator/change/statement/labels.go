@@ -22,6 +22,14 @@ func (l *LabelValues) Add(key string, values ...string) {
 	}
 }
 
+// kind returns a value if statements compare its key, to tell options apart by it.
+func (l *LabelValues) kind(key, value string) string {
+	if l.values[key] == nil {
+		return ""
+	}
+	return value
+}
+
 // Size is the number of label sets of some keys, at most maxLabelSets+1.
 func (l *LabelValues) Size(keys []string) int {
 	n := 1

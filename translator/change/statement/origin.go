@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -64,6 +65,8 @@ func (o *OriginRule) Match(at stage, r *Request) uint8 {
 		return o.verdict(o.labels(r))
 	case stageFields:
 		return o.verdict(o.fields(r))
+	case stageSelected:
+		return o.verdict(o.selected(r))
 	case stageNodes:
 		return o.verdict(o.holdsOnNode(r))
 	}
@@ -124,12 +127,12 @@ func isPlural(plural, word string) bool {
 }
 
 // truth is the value of a restriction.
-type truth int
+type truth = selector.Verdict
 
 const (
-	isFalse truth = iota
-	isUndecidable
-	isTrue
+	isFalse       = selector.None
+	isUndecidable = selector.Unknown
+	isTrue        = selector.All
 )
 
 // verdict is how a restriction counts: an undecidable one must not allow, and must not
@@ -142,6 +145,8 @@ func (o *OriginRule) labels(r *Request) truth {
 	switch {
 	case o.restrictions == nil || len(o.restrictions.Labels) == 0:
 		return isTrue
+	case r.Labels == nil && selector.Counts(r.Verb, r.Resource, r.Subresource):
+		return selector.OfLabels(r.LabelSelector).Has(o.restrictions.Labels)
 	case r.Labels == nil:
 		return isUndecidable
 	}
@@ -201,6 +206,22 @@ func coversField(fields []string, path string) bool {
 	})
 }
 
+// selected reports whether the objects of the request have the fields of fieldsSelect.
+func (o *OriginRule) selected(r *Request) truth {
+	if o.restrictions == nil || len(o.restrictions.Select) == 0 {
+		return isTrue
+	}
+	return fieldsOf(r).Has(o.restrictions.Select)
+}
+
+func fieldsOf(r *Request) selector.Selection {
+	var requirements []selector.Requirement
+	if selector.Counts(r.Verb, r.Resource, r.Subresource) {
+		requirements = r.FieldSelector
+	}
+	return selector.OfFields(requirements, r.Name, r.Namespace)
+}
+
 const nodePrefix = "system:node:"
 
 // NodePrefix begins the principals that are nodes.
@@ -216,8 +237,11 @@ func (o *OriginRule) holdsOnNode(r *Request) truth {
 	if !isNode {
 		own = r.Minion
 	}
-	if own == "" || r.PodMinion == "" {
+	switch {
+	case own == "":
 		return isUndecidable
+	case r.PodMinion == "":
+		return fieldsOf(r).Has([]tables.Entry{{Key: "spec.nodeName", Value: &own}})
 	}
 	if own == r.PodMinion {
 		return isTrue
@@ -233,6 +257,8 @@ func (o *OriginRule) last() stage {
 		return stageVerb
 	case r.SameMinion:
 		return stageNodes
+	case len(r.Select) > 0:
+		return stageSelected
 	case len(r.Fields) > 0:
 		return stageFields
 	case len(r.Labels) > 0:
@@ -270,6 +296,15 @@ func (o *OriginRule) Mention(v *Values) {
 			}
 		}
 		v.fields.Add(r.Fields...)
+		for _, entry := range r.Select {
+			v.selected.Add(entry.Key, *entry.Value)
+			switch entry.Key {
+			case "metadata.name":
+				v.names.Add(*entry.Value)
+			case "metadata.namespace":
+				v.namespaces.Add(*entry.Value)
+			}
+		}
 		if r.SameMinion {
 			v.nodes, v.reads = true, true
 		}

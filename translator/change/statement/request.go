@@ -1,6 +1,10 @@
 package statement
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/selector"
+)
 
 // The beginnings of principals; an account is a user of this name. An unnamed user is one
 // that no document names.
@@ -25,6 +29,7 @@ type Request struct {
 	Labels                                   map[string]string
 	Fields                                   []string
 	Minion, PodMinion                        string
+	LabelSelector, FieldSelector             []selector.Requirement
 
 	// Facts are members that no statement reads: pod, type, items and the like.
 	Facts map[string]any
@@ -46,6 +51,7 @@ const (
 	stageSession                // session and escalation
 	stageLabels                 // labels
 	stageFields                 // fields
+	stageSelected               // the fields that a selector selects by
 	stageNodes                  // the nodes of sameMinionRestriction
 	stages
 )
@@ -93,6 +99,11 @@ func (r *Request) Object(point string) map[string]any {
 	}
 	if r.PodMinion != "" {
 		attributes["podMinion"] = r.PodMinion
+	}
+	for key, requirements := range map[string][]selector.Requirement{selector.LabelKey: r.LabelSelector, selector.FieldKey: r.FieldSelector} {
+		if len(requirements) > 0 {
+			attributes[key] = selector.Written(requirements)
+		}
 	}
 	if _, given := o["attributes"]; !given && len(attributes) > 0 {
 		o["attributes"] = attributes
@@ -196,7 +207,10 @@ func Setters(object map[string]any, open map[string]bool) []func(*Request) {
 		attributes, _ := object["attributes"].(map[string]any)
 		own, _ := attributes["minion"].(string)
 		pods, _ := attributes["podMinion"].(string)
-		out = append(out, func(r *Request) { r.Minion, r.PodMinion = own, pods })
+		labels, fields := selector.Labels(attributes), selector.Fields(attributes)
+		out = append(out, func(r *Request) {
+			r.Minion, r.PodMinion, r.LabelSelector, r.FieldSelector = own, pods, labels, fields
+		})
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package statement
 import (
 	"slices"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/selector"
 )
 
 // Search looks for a request that fits all of some statements and none of others. All
@@ -184,7 +186,14 @@ func (s *Search) kind(at stage, r *Request) string {
 		if s.Values.reads {
 			kind = string(rune('0' + verbClass(r)))
 		}
+		if len(s.Values.selected.Keys) > 0 && selector.Counts(r.Verb, OtherWord, "") {
+			kind += "selects"
+		}
 		return kind
+	case stageName:
+		return s.Values.selected.kind("metadata.name", r.Name)
+	case stageNamespace:
+		return s.Values.selected.kind("metadata.namespace", r.Namespace)
 	}
 	return ""
 }

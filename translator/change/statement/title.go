@@ -106,6 +106,10 @@ func restrictionText(restrictions map[string]any, most int) string {
 	for _, label := range labels {
 		parts = append(parts, "label "+label)
 	}
+	selected, _ := restrictions["fieldsSelect"].([]string)
+	for _, field := range selected {
+		parts = append(parts, "field "+field)
+	}
 	if fields, _ := restrictions["fieldsMutatable"].([]string); len(fields) > 0 {
 		parts = append(parts, "fields "+joinTo(fields, most))
 	}

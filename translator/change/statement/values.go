@@ -2,10 +2,12 @@ package statement
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/change/regions"
+	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -60,6 +62,7 @@ type Values struct {
 	Clusters, tenants, sessions, escalations, fields                 List
 
 	labels, namespaceLabels, ClusterLabels LabelValues
+	selected                               LabelValues // fields
 
 	// folds is true if a statement ignores the case or the number of words.
 	folds bool
@@ -159,6 +162,8 @@ func (s *Search) candidates(at stage, r *Request, not []*Statement) []candidate 
 		return append([]candidate{unknown}, s.labelCandidates(at, r, not, objectLabels)...)
 	case stageFields:
 		return s.fieldCandidates(r)
+	case stageSelected:
+		return s.selectorCandidates(r)
 	}
 	return v.nodeCandidates(r)
 }
@@ -287,6 +292,31 @@ func (s *Search) fieldCandidates(r *Request) []candidate {
 	out := make([]candidate, 0, len(sets))
 	for _, fields := range sets {
 		out = append(out, func(r *Request) { r.Fields = fields })
+	}
+	return out
+}
+
+// selectorCandidates returns the absence of a selector, and one for each set of values of the fields that
+// statements compare. Keys do not depend on each other, and a rule that some finite set of
+// values escapes is escaped by one value, so that other operators tell no more apart.
+func (s *Search) selectorCandidates(r *Request) []candidate {
+	selected := &s.Values.selected
+	s.Cut = s.Cut || selected.Size(selected.Keys) > MaxLabelSets
+	set := func(requirements []selector.Requirement) candidate {
+		return func(r *Request) { r.FieldSelector = requirements }
+	}
+	out := []candidate{set(nil)}
+	if !selector.Counts(r.Verb, r.Resource, r.Subresource) {
+		return out
+	}
+	for _, values := range selected.Sets(selected.Keys) {
+		var requirements []selector.Requirement
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			requirements = append(requirements, selector.Is(key, values[key]))
+		}
+		if len(requirements) > 0 && !selector.OfFields(requirements, r.Name, r.Namespace).IsEmpty() {
+			out = append(out, set(requirements))
+		}
 	}
 	return out
 }

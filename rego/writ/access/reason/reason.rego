@@ -19,12 +19,12 @@ decided(matched) := sprintf("not allowed: no rule allows %s", [_asked]) if {
 
 # METADATA
 # description: The warning that a restriction of a rule cannot be decided.
-undecided(binding, rule, restriction, what) := sprintf("%s %s rule %d: %s undecidable: %s is not known", [
+undecided(binding, rule, restriction, why) := sprintf("%s %s rule %d: %s undecidable: %s", [
 	binding.kind,
 	_full_name(binding),
 	rule.rule,
 	restriction,
-	what,
+	why,
 ])
 
 _by(entry) := sprintf("%s %s (%s %s, rule %d)%s", [

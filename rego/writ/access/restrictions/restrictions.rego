@@ -5,12 +5,13 @@
 package writ.access.restrictions
 
 import data.writ.access.request
+import data.writ.access.selectors
 
 # METADATA
 # description: |
 #   The restrictions of a rule taken together, {"verdict", "missing"}: false if
-#   any is, else unknown if any is. If the verdict is unknown, missing names what
-#   is unknown, by the restriction that reads it.
+#   any is, else unknown if any is. If the verdict is unknown, missing says for each
+#   restriction that is unknown why.
 judge(restrictions) := {"verdict": verdict, "missing": {name: what |
 	verdict == "unknown"
 	some name, "unknown" in results
@@ -29,27 +30,38 @@ _together(results) := "false" if {
 _results(restrictions) := object.union_n([
 	{"fieldsMutatable": _fields(fields) | fields := restrictions.fields},
 	{"labelsContain": _labels(labels) | labels := restrictions.labels},
+	{"fieldsSelect": selectors.fields(fields) | fields := restrictions.select},
 	{"sameMinionRestriction": _same_minion | restrictions.sameMinion},
 	{"cel": _expression(text) | text := restrictions.expression},
 	{name: _extension(name, restrictions) | name := restrictions.extension},
 ])
 
-_missing("fieldsMutatable", _) := "which fields change"
+_missing("fieldsMutatable", _) := "which fields change is not known"
 
-_missing("labelsContain", _) := "which labels the object has"
+_missing("labelsContain", restrictions) := _undecided(entries) if {
+	entries := selectors.undecided_labels(restrictions.labels)
+} else := "which labels the object has is not known"
 
-_missing("sameMinionRestriction", _) := "the requester's node" if {
+_missing("fieldsSelect", restrictions) := _undecided(entries) if {
+	entries := selectors.undecided_fields(restrictions.select)
+} else := "which fields the object has is not known"
+
+_missing("sameMinionRestriction", _) := "the requester's node is not known" if {
 	not _requester_node
-} else := "the pod's node"
+} else := _undecided(entries) if {
+	entries := selectors.undecided_fields(_on_own_node)
+} else := "the pod's node is not known"
 
-_missing("cel", restrictions) := _missing_of_expression(restrictions.expression)
+_missing("cel", restrictions) := sprintf("%s is not known", [_missing_of_expression(restrictions.expression)])
 
-_missing(name, restrictions) := "what it reads" if {
+_missing(name, restrictions) := "what it reads is not known" if {
 	name == restrictions.extension
 	_equal(_answer(name, restrictions), "unknown")
-} else := "an answer of true, false or \"unknown\"" if {
+} else := "an answer of true, false or \"unknown\" is not known" if {
 	name == restrictions.extension
 }
+
+_undecided(entries) := sprintf("the selector does not decide %s", [entries])
 
 # Reading changes no field, so the fields of the request do not matter.
 _fields(mutable) := "true" if {
@@ -81,7 +93,8 @@ _full_path(path) := concat("", ["metadata.", path]) if {
 	first in {"labels", "annotations", "finalizers", "ownerReferences"}
 } else := path
 
-_labels(entries) := "unknown" if {
+# The labels of the object go before what a selector says of all objects.
+_labels(entries) := selectors.labels(entries) if {
 	not request.canonical.labels
 } else := "true" if {
 	every entry in entries {

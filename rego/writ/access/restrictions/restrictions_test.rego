@@ -44,7 +44,7 @@ test_missing_only_where_unknown if {
 	known := restrictions.judge({"fields": ["spec"]}) with input as object.union(_plain, {"fields": []})
 	known.missing == {}
 	unknown := restrictions.judge({"fields": ["spec"]}) with input as _plain
-	unknown.missing == {"fieldsMutatable": "which fields change"}
+	unknown.missing == {"fieldsMutatable": "which fields change is not known"}
 }
 
 _expressions := {"yes": "true", "no": "false", "broken": "error"}
@@ -53,8 +53,8 @@ test_expression[text] if {
 	some text, want in {
 		"yes": {"verdict": "true", "missing": {}},
 		"no": {"verdict": "false", "missing": {}},
-		"broken": {"verdict": "unknown", "missing": {"cel": "a value without an error"}},
-		"reads what is not there": {"verdict": "unknown", "missing": {"cel": "what it reads"}},
+		"broken": {"verdict": "unknown", "missing": {"cel": "a value without an error is not known"}},
+		"reads what is not there": {"verdict": "unknown", "missing": {"cel": "what it reads is not known"}},
 	}
 	want == restrictions.judge({"expression": text}) with data.compiled.expressions.verdicts as _expressions
 		with input as _plain

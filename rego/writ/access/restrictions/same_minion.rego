@@ -2,6 +2,7 @@ package writ.access.restrictions
 
 import data.writ.access.kinds
 import data.writ.access.request
+import data.writ.access.selectors
 
 # The order matters: a pod without a node is not on the requester's node, even if
 # the requester's node is unknown.
@@ -11,11 +12,14 @@ _same_minion := "false" if {
 	_runs_nowhere
 } else := "unknown" if {
 	not _requester_node
-} else := "unknown" if {
+} else := selectors.fields(_on_own_node) if {
 	not _pod_node
 } else := "true" if {
 	_requester_node == _pod_node
 } else := "false"
+
+# Of several pods, which a list reads, only a field selector says where they run.
+_on_own_node := [{"key": "spec.nodeName", "value": _requester_node}]
 
 _about_pods if {
 	request.canonical.apiGroup == ""
