@@ -200,7 +200,7 @@ func selects(q *view.RisksQuery, r *lint.Risk) bool {
 func riskOf(r *lint.Risk, accepted *view.Accepted) view.Risk {
 	out := view.Risk{
 		Code: string(r.Code), Severity: r.Severity, Sentence: r.Diagnostic.Message, Remedy: r.Diagnostic.Hint,
-		Can: r.Can, Where: r.Reach(), Binding: r.Binding.String(),
+		Can: r.What(), Where: r.Reach(), Binding: r.Binding.String(),
 		Subjects: r.Subjects, Source: r.Binding.Source, RuleSource: r.Role.Source, Accepted: accepted,
 	}
 	if r.Example != nil {

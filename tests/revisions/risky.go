@@ -29,7 +29,7 @@ func (random Random) Risky() []string {
 		}
 		out = append(out,
 			fmt.Sprintf(`{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: k%d}, rules: [{verbs: %s, apiGroups: %s, resources: %s%s}]}`, i,
-				random.some("get", "watch", "create", "patch", "update", "delete", "impersonate", "bind", "*"), random.some("", "apps", "rbac.authorization.k8s.io", "*"),
+				random.some("get", "watch", "create", "patch", "update", "delete", "impersonate", "bind", "escalate", "*"), random.some("", "apps", "rbac.authorization.k8s.io", "*"),
 				random.some("secrets", "pods", "pods/exec", "*/exec", "deployments", "serviceaccounts/token", "users", "clusterroles", "rolebindings", "nodes/proxy", "configmaps", "*"), names),
 			fmt.Sprintf(`{kind: %s, apiVersion: rbac.authorization.k8s.io/v1, metadata: {%sname: k%d}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: k%d}, subjects: [%s]}`,
 				kind, where, i, i, riskySubjects[random.Pick(RiskyPrincipals()...)]))

@@ -60,9 +60,9 @@ Remedy: grant it in the namespace that needs it, and set pod security there.`,
 		Code: RiskExec, Severity: Warning,
 		Summary: "a binding grants running commands in pods",
 		Text: `exec, attach and ephemeral containers run code with the account, the Secrets and the network of
-a pod. The level is lower in one namespace or for names that a rule lists, lower for a named
-user or group than for a service account, higher for everybody. What a denial takes away does
-not count.
+a pod. Before Kubernetes 1.35 get is enough for exec and attach, by a WebSocket. The level is
+lower in one namespace or for names that a rule lists, lower for a named user or group than for
+a service account, higher for everybody. What a denial takes away does not count.
 Remedy: grant it for a time, in one namespace, or deny it where pods are privileged.`,
 	},
 	{
@@ -94,17 +94,19 @@ Remedy: name the accounts (resourceNames).`,
 		Code: RiskImpersonate, Severity: Warning,
 		Summary: "a binding grants impersonation",
 		Text: `Who impersonates users or groups has their permissions, those of system:masters too. The level
-is lower in one namespace or for names that a rule lists, lower for a named user or group than
-for a service account, higher for everybody. What a denial takes away does not count.
+is lower in one namespace or for names that a rule lists, groups of administrators excepted,
+lower for a named user or group than for a service account, higher for everybody. What a denial
+takes away does not count.
 Remedy: name the users, groups or accounts (resourceNames).`,
 	},
 	{
 		Code: RiskBindEscalate, Severity: Warning,
 		Summary: "a binding grants bind or escalate",
 		Text: `Both verbs lift the check that an author of roles and bindings grants only what it has itself.
-The level is lower in one namespace or for names that a rule lists, lower for a named user or
-group than for a service account, higher for everybody. What a denial takes away does not count.
-Remedy: name the roles (resourceNames).`,
+The level is lower in one namespace or for names that a rule lists, cluster-admin excepted, lower
+for a named user or group than for a service account, higher for everybody. What a denial takes
+away does not count.
+Remedy: name roles that hold little (resourceNames).`,
 	},
 	{
 		Code: RiskWriteRoles, Severity: Warning,
@@ -126,10 +128,11 @@ Remedy: leave it to the installer of the webhook, by name.`,
 	{
 		Code: RiskCertificates, Severity: Warning,
 		Summary: "a binding grants approving or signing certificates",
-		Text: `An approved client certificate may be for any user or group. The level is lower in one namespace
-or for names that a rule lists, lower for a named user or group than for a service account,
-higher for everybody. What a denial takes away does not count.
-Remedy: name the signers (resourceNames).`,
+		Text: `An approved client certificate may be for any user or group. API servers require approve or sign
+on the signer, beside the update of the request. The level is lower for names that a rule lists,
+signers of client certificates excepted, lower for a named user or group than for a service
+account, higher for everybody. What a denial takes away does not count.
+Remedy: name signers that API servers do not trust (resourceNames).`,
 	},
 	{
 		Code: RiskCreateVolumes, Severity: Warning,
@@ -143,8 +146,8 @@ Remedy: use a StorageClass that makes volumes.`,
 		Code: RiskSystemConfig, Severity: Warning,
 		Summary: "a binding grants changing ConfigMaps of kube-system",
 		Text: `They configure DNS, the network and, on some platforms, who is an administrator. The level is
-lower in one namespace or for names that a rule lists, lower for a named user or group than for
-a service account, higher for everybody. What a denial takes away does not count.
+lower for names that a rule lists, coredns and aws-auth excepted, lower for a named user or
+group than for a service account, higher for everybody. What a denial takes away does not count.
 Remedy: grant it in the namespaces of the application, or name the ConfigMaps.`,
 	},
 	{
@@ -158,8 +161,8 @@ Remedy: leave it to the controllers of nodes.`,
 	{
 		Code: RiskServiceStatus, Severity: Warning,
 		Summary: "a binding grants changing the status of services or pods",
-		Text: `The addresses in the status of a service can direct the traffic of others to it; that of a pod makes a controller replace it. The level is
-lower in one namespace or for names that a rule lists, lower for a named user or group than for
+		Text: `The addresses in the status of a service can direct the traffic of others to it; that of a pod
+makes a controller replace it. The level is lower in one namespace or for names that a rule lists, lower for a named user or group than for
 a service account, higher for everybody. What a denial takes away does not count.
 Remedy: leave it to the controller of load balancers.`,
 	},

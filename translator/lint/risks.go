@@ -58,7 +58,7 @@ func riskDiagnostic(f *risk.Finding) diag.Diagnostic {
 	}
 	d := diag.Diagnostic{
 		Position: at, Severity: diag.Warning, Code: f.Code, Risk: f.Severity, Subjects: f.Subjects,
-		Message: fmt.Sprintf("%s, %s: %s can %s, by %s", f.Severity, f.Reach(), strings.Join(statement.Shorten(subjects), ", "), f.Can, f.Binding),
+		Message: fmt.Sprintf("%s, %s: %s can %s, by %s", f.Severity, f.Reach(), strings.Join(statement.Shorten(subjects), ", "), f.What(), f.Binding),
 	}
 	if text, known := diag.Explain(f.Code); known {
 		_, d.Hint, _ = strings.Cut(strings.TrimSuffix(text.Text, "."), "\nRemedy: ")

@@ -29,11 +29,11 @@ func Powers(must, not []*statement.Statement) []Power {
 	var out []Power
 	add := func(order int, r *rule, principals []string) {
 		found, _ := r.reach(must, not)
-		if found == nowhere {
+		if found.reach == nowhere {
 			return
 		}
 		for _, principal := range principals {
-			out = append(out, Power{r.word, r.levelOf(principal, found), order})
+			out = append(out, Power{r.word, r.levelOf(principal, found.reach), order})
 		}
 	}
 	holders := heaviest(must[0].Subjects)

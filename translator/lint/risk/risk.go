@@ -20,12 +20,17 @@ type Finding struct {
 	Level    Level     `json:"-"`
 	// Can completes the sentence "the subjects can ...".
 	Can string `json:"can"`
+	// Instance is one of the requests, for people, if Can does not name any.
+	Instance string `json:"instance,omitempty"`
 	// Subjects are the principals that hold the power, sorted: "user:NAME" or "group:NAME".
 	Subjects []string `json:"subjects"`
 	// Where is "everywhere", a namespace, or empty for some namespaces.
 	Where string `json:"where"`
 	// IsNamed is true if the power is only for names that the rule or the binding lists.
 	IsNamed bool `json:"isNamed,omitempty"`
+	// Condition is what the rule reads beside the members of a request, so that it may allow
+	// less than is reported: "extension NAME" or "CEL". It is empty for other rules.
+	Condition string `json:"condition,omitempty"`
 	// Binding and Role are the documents that grant it, each with its line.
 	Binding Place `json:"binding"`
 	Role    Place `json:"role"`
@@ -33,8 +38,20 @@ type Finding struct {
 	Rule int `json:"rule"`
 	// Sources are the places of all rules of the role that allow it.
 	Sources []string `json:"-"`
-	// Example is a request that the rule allows to the first subject.
+	// Example is a request that the rule allows to the first subject, if its condition holds.
 	Example map[string]any `json:"example,omitempty"`
+}
+
+// What returns what the subjects can do, with an instance and the condition.
+func (f *Finding) What() string {
+	out := f.Can
+	if f.Instance != "" {
+		out += ", for example " + f.Instance
+	}
+	if f.Condition != "" {
+		out += ", if " + f.Condition + " allows it"
+	}
+	return out
 }
 
 // Reach is Where and IsNamed in words, such as "in namespace "shop"".
@@ -81,7 +98,7 @@ type question struct {
 }
 
 type result struct {
-	reach   reach
+	attempt
 	example map[string]any
 }
 
@@ -160,7 +177,7 @@ func (f *finder) find(r *rule, b *tables.Binding, statements []*statement.Statem
 			}
 			subjects[p] = true
 			sources[s.Documents[0].Source] = true
-			if level := f.level(r, p, found.reach); out == nil || level > out.Level {
+			if level := f.level(r, p, found.reach); out == nil || level > out.Level || level == out.Level && narrower(out, s, found) {
 				out = f.finding(r, b, s, level, found, p)
 			}
 		}
@@ -171,12 +188,21 @@ func (f *finder) find(r *rule, b *tables.Binding, statements []*statement.Statem
 	return out
 }
 
+// narrower reports whether a finding says less than a statement that reaches as far: for some
+// names, or under a condition.
+func narrower(f *Finding, s *statement.Statement, found result) bool {
+	if hadCondition, has := f.Condition != "", s.Opaque != ""; hadCondition != has {
+		return hadCondition
+	}
+	return f.IsNamed && !found.isNamed
+}
+
 func (f *finder) finding(r *rule, b *tables.Binding, s *statement.Statement, level Level, found result, principal string) *Finding {
 	role := f.world.Access.Roles.At(b.Role)
-	out := &Finding{Code: r.code, Level: level, Severity: level.String(), Can: r.can,
+	out := &Finding{Code: r.code, Level: level, Severity: level.String(), Can: r.can, Instance: r.instance(found.example),
 		Binding: Place{b.Kind, b.Namespace, b.Name, b.Source},
-		IsNamed: found.reach == someNames,
-		Role:    Place{role.Kind, role.Namespace, role.Name, s.Documents[0].Source}, Rule: s.Documents[0].Rule}
+		IsNamed: found.isNamed, Condition: conditionOf(s),
+		Role: Place{role.Kind, role.Namespace, role.Name, s.Documents[0].Source}, Rule: s.Documents[0].Rule}
 	switch {
 	case found.reach == everywhere:
 		out.Where = "everywhere"
@@ -193,6 +219,17 @@ func (f *finder) finding(r *rule, b *tables.Binding, s *statement.Statement, lev
 		}
 	}
 	return out
+}
+
+// conditionOf names what an opaque statement reads.
+func conditionOf(s *statement.Statement) string {
+	switch {
+	case s.Opaque == "":
+		return ""
+	case statement.IsExtension(s.Opaque):
+		return strings.Replace(s.Opaque, ":", " ", 1)
+	}
+	return strings.ToUpper(s.Opaque)
 }
 
 // level returns how much a power matters.
@@ -230,7 +267,7 @@ func (f *finder) result(r *rule, s *statement.Statement, principal string) resul
 	}
 	found, ok := f.known[key]
 	if !ok {
-		found.reach, found.example = r.reach([]*statement.Statement{s}, slices.Concat(f.denied, own))
+		found.attempt, found.example = r.reach([]*statement.Statement{s}, slices.Concat(f.denied, own))
 		f.known[key] = found
 	}
 	return found

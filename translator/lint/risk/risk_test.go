@@ -73,7 +73,8 @@ var dangers = []struct {
 	{"risk-exec", "create", "", "pods/exec", false, false},
 	{"risk-account-token", "create", "", "serviceaccounts/token", false, false},
 	{"risk-impersonate", "impersonate", "", "users", true, false},
-	{"risk-bind-escalate", "bind", "rbac.authorization.k8s.io", "clusterroles", true, false},
+	{"risk-bind-escalate", "bind", "rbac.authorization.k8s.io", "clusterroles", false, false},
+	{"risk-bind-escalate", "escalate", "rbac.authorization.k8s.io", "clusterroles", true, false},
 	{"risk-write-roles", "update", "rbac.authorization.k8s.io", "rolebindings", false, false},
 	{"risk-node-proxy", "get", "", "nodes/proxy", true, false},
 	{"risk-system-config", "patch", "", "configmaps", false, true},
@@ -154,6 +155,16 @@ func TestNames(t *testing.T) {
 		{"changing with names", `{verbs: [create, update], apiGroups: [""], resources: [pods], resourceNames: [x]}`, "risk-create-pods", "low, named"},
 		{"a named ConfigMap", `{verbs: [update], apiGroups: [""], resources: [configmaps], resourceNames: [x]}`, "risk-system-config", "low, named, in kube-system"},
 		{"ConfigMaps", `{verbs: [update], apiGroups: [""], resources: [configmaps]}`, "risk-system-config", "high, in kube-system"},
+		{"creating ConfigMaps", `{verbs: [create], apiGroups: [""], resources: [configmaps]}`, "risk-system-config", ""},
+		{"the ConfigMap of the DNS", `{verbs: [patch], apiGroups: [""], resources: [configmaps], resourceNames: [coredns]}`, "risk-system-config", "high, named, in kube-system"},
+		{"the group of administrators", `{verbs: [impersonate], apiGroups: [""], resources: [groups], resourceNames: [x, "system:masters"]}`, "risk-impersonate", "critical, named, in everywhere"},
+		{"some group", `{verbs: [impersonate], apiGroups: [""], resources: [groups], resourceNames: [x]}`, "risk-impersonate", "medium, named"},
+		{"a named group and all users", `{verbs: [impersonate], apiGroups: [""], resources: [groups], resourceNames: ["system:masters"]}, {verbs: [impersonate], apiGroups: [""], resources: [users]}`, "risk-impersonate", "critical, in everywhere"},
+		{"binding cluster-admin", `{verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [cluster-admin]}`, "risk-bind-escalate", "critical, named, in everywhere"},
+		{"binding another role", `{verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [view]}`, "risk-bind-escalate", "medium, named"},
+		{"the subresource of approvals alone", `{verbs: [update], apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests/approval]}`, "risk-certificates", ""},
+		{"a signer of client certificates", `{verbs: [approve], apiGroups: [certificates.k8s.io], resources: [signers], resourceNames: [kubernetes.io/kube-apiserver-client]}`, "risk-certificates", "high, named, in everywhere"},
+		{"another signer", `{verbs: [sign], apiGroups: [certificates.k8s.io], resources: [signers], resourceNames: [shop.example.com/tls]}`, "risk-certificates", "low, named"},
 		{"a named object for every pod", `{verbs: [use], apiGroups: [""], resources: [widgets], resourceNames: [x]}`, "risk-default-account", "low, named"},
 		{"objects for every pod", `{verbs: [use], apiGroups: [""], resources: [widgets]}`, "risk-default-account", "medium, in everywhere"},
 		{"a path for every pod", `{verbs: [get], nonResourceURLs: [/metrics]}`, "risk-default-account", "medium, in everywhere"},
@@ -184,5 +195,73 @@ func TestNames(t *testing.T) {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+// A RoleBinding lets its subject bind a ClusterRole in its namespace, as an API server asks
+// for bind there.
+func TestBindingInANamespace(t *testing.T) {
+	documents := []string{
+		`{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, rules: [{verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}]}`,
+		`{kind: RoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {namespace: shop, name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [` + account + `]}`,
+	}
+	findings, err := risk.Of(t.Context(), revisions.Of(t, documents).World)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(findings) != 1 || findings[0].Code != "risk-bind-escalate" || findings[0].Severity != "high" || findings[0].Where != "shop" {
+		t.Errorf("got %+v", findings)
+	}
+}
+
+// A rule of Origin with exceptions does not allow everything: what it allows is reported.
+func TestExceptionsAreNotEverything(t *testing.T) {
+	for _, row := range []struct{ name, rule, want string }{
+		{"everything", `{verbs: ["*"], resourceKinds: ["*"]}`, "risk-all-powers"},
+		{"but verbs", `{verbs: ["*", -create, -update, -delete], resourceKinds: ["*"]}`, "risk-read-secrets"},
+		{"but kinds", `{verbs: ["*"], resourceKinds: ["*", -secrets]}`, "risk-create-pods"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			findings, err := risk.Of(t.Context(), revisions.Of(t, originRole(row.rule)).World)
+			if err != nil {
+				t.Fatal(err)
+			}
+			has := make(map[string]bool)
+			for _, f := range findings {
+				has[string(f.Code)] = true
+			}
+			if !has[row.want] || has["risk-all-powers"] != (row.want == "risk-all-powers") || row.name == "but kinds" && has["risk-read-secrets"] {
+				t.Errorf("got %v", has)
+			}
+		})
+	}
+}
+
+// A rule with an expression may allow less than it seems to, and the finding names that.
+func TestCondition(t *testing.T) {
+	for _, row := range []struct{ name, rules, want string }{
+		{"CEL", `{verbs: [get], resourceKinds: [secrets], attributeRestrictions: {kind: cel, expression: 'request.user == "x"'}}`, "CEL"},
+		{"none", `{verbs: [get], resourceKinds: [secrets]}`, ""},
+		{"in one of two rules", `{verbs: [get], resourceKinds: [secrets], attributeRestrictions: {kind: cel, expression: 'request.user == "x"'}}, {verbs: [list], resourceKinds: [secrets]}`, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			findings, err := risk.Of(t.Context(), revisions.Of(t, originRole(row.rules)).World)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(findings) != 1 || findings[0].Code != "risk-read-secrets" || findings[0].Condition != row.want {
+				t.Errorf("got %+v, want the condition %q", findings, row.want)
+			}
+		})
+	}
+}
+
+// originRole returns a role of Origin with a binding in the namespace shop.
+func originRole(rules string) []string {
+	return []string{
+		`{kind: Policy, apiVersion: writ.dev/v1, metadata: {namespace: shop, name: p}}`,
+		`{kind: PolicyBinding, apiVersion: writ.dev/v1, metadata: {namespace: shop, name: shop}, policyRef: {namespace: shop}}`,
+		`{kind: Role, apiVersion: writ.dev/v1, metadata: {namespace: shop, name: r}, rules: [` + rules + `]}`,
+		`{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {namespace: shop, name: b}, roleRef: {namespace: shop, name: r}, userNames: [anna]}`,
 	}
 }

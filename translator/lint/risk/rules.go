@@ -1,6 +1,11 @@
 package risk
 
-import "github.com/writ-policy/writ/translator/diag"
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/diag"
+)
 
 // Level is how much a finding matters.
 type Level int
@@ -36,6 +41,9 @@ type probe struct {
 	isCluster bool
 	// namespace is the only one in which the requests are dangerous; empty for every one.
 	namespace string
+	// names are as dangerous as all: a rule that lists one matters as much as one without
+	// names.
+	names []string
 }
 
 // other stands for every verb, group, resource or name that no document names.
@@ -63,6 +71,12 @@ var (
 	signing   = []string{"certificates.k8s.io"}
 )
 
+// named returns a probe of which some names are as dangerous as all.
+func (p probe) named(names ...string) probe {
+	p.names = names
+	return p
+}
+
 var allPowers = rule{diag.RiskAllPowers, Everything, "do everything", critical, []probe{namespaced([]string{other}, []string{other}, other)}}
 
 // rules are the powers that are looked for, each holder of all powers aside.
@@ -82,12 +96,15 @@ var rules = []rule{
 	{diag.RiskNodeProxy, "nodes/proxy", "use the API of kubelets", high, []probe{clusterWide([]string{"get", "create"}, core, "nodes/proxy")}},
 	{diag.RiskAccountToken, "tokens", "issue tokens of service accounts", high, []probe{namespaced([]string{"create"}, core, "serviceaccounts/token")}},
 	{diag.RiskImpersonate, "impersonate", "impersonate others", critical, []probe{
-		clusterWide([]string{"impersonate"}, core, "users", "groups"),
+		clusterWide([]string{"impersonate"}, core, "users"),
+		clusterWide([]string{"impersonate"}, core, "groups").named("system:masters", "kubeadm:cluster-admins"),
 		clusterWide([]string{"impersonate"}, []string{"authentication.k8s.io"}, "uids", "userextras/"+other),
 		namespaced([]string{"impersonate"}, core, "serviceaccounts"),
 	}},
 	{diag.RiskBindEscalate, "bind and escalate", "bind or extend roles beyond its own permissions", critical, []probe{
-		namespaced([]string{"bind", "escalate"}, rbac, "roles"), clusterWide([]string{"bind", "escalate"}, rbac, "clusterroles"),
+		// An API server asks for bind in the namespace of the binding, also about ClusterRoles.
+		namespaced([]string{"bind"}, rbac, "roles", "clusterroles").named("cluster-admin"),
+		namespaced([]string{"escalate"}, rbac, "roles"), clusterWide([]string{"escalate"}, rbac, "clusterroles"),
 	}},
 	{diag.RiskWriteRoles, "roles", "write roles or bindings", medium, []probe{
 		namespaced(writes, rbac, "roles", "rolebindings"), clusterWide(writes, rbac, "clusterroles", "clusterrolebindings"),
@@ -96,11 +113,17 @@ var rules = []rule{
 		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
 		"validatingadmissionpolicies", "validatingadmissionpolicybindings")}},
 	{diag.RiskCertificates, "certificates", "approve or sign certificates", high, []probe{
-		clusterWide([]string{"update", "patch"}, signing, "certificatesigningrequests/approval", "certificatesigningrequests/status"),
-		clusterWide([]string{"approve", "sign"}, signing, "signers"),
+		// Changing a request's approval or status is rejected by an API server without these
+		// verbs. Certificates of these signers are accepted by it.
+		clusterWide([]string{"approve", "sign"}, signing, "signers").named(
+			"kubernetes.io/*", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet"),
 	}},
 	{diag.RiskCreateVolumes, "volumes", "create PersistentVolumes, hostPath ones included", high, []probe{clusterWide([]string{"create"}, core, "persistentvolumes")}},
-	{diag.RiskSystemConfig, "kube-system", "change ConfigMaps of kube-system", high, []probe{{verbs: writes, groups: core, resources: []string{"configmaps"}, namespace: systemNamespace}}},
+	{diag.RiskSystemConfig, "kube-system", "change ConfigMaps of kube-system", high, []probe{{
+		// Those that matter exist: creating others changes nothing.
+		verbs: []string{"update", "patch"}, groups: core, resources: []string{"configmaps"}, namespace: systemNamespace,
+		names: []string{"aws-auth", "coredns"},
+	}}},
 	{diag.RiskChangeNodes, "nodes", "change or delete nodes", medium, []probe{clusterWide([]string{"update", "patch", "delete", "deletecollection"}, core, "nodes", "nodes/status")}},
 	{diag.RiskServiceStatus, "status", "change the status of services or pods", medium, []probe{namespaced([]string{"update", "patch"}, core, "services/status", "pods/status")}},
 	{diag.RiskDelete, "delete", "delete workloads or data", medium, []probe{
@@ -130,4 +153,33 @@ func (r *rule) isAbout(principal string) bool {
 		return isDefaultAccount(principal)
 	}
 	return true
+}
+
+// instance names the request of an example, of a rule about any request.
+func (r *rule) instance(example map[string]any) string {
+	if r.probes[0].resources != nil || example == nil {
+		return ""
+	}
+	text := func(key string) string { value, _ := example[key].(string); return value }
+	thing := text("path")
+	if thing == "" {
+		thing = strings.TrimSuffix(text("resource")+"/"+text("subresource"), "/")
+	}
+	if group := text("apiGroup"); group != "" && group != other {
+		thing += "." + group
+	}
+	if kind := text("resource"); kind == other || kind == statement.OtherWord+"s" {
+		thing = "every resource"
+	}
+	verb, name := text("verb"), text("name")
+	if verb == other {
+		verb = "every verb on"
+	}
+	if name == other {
+		name = ""
+	}
+	if r.word == Wildcards {
+		return "on " + thing
+	}
+	return strings.TrimSuffix(verb+" "+thing+" "+name, " ")
 }

@@ -77,10 +77,13 @@ func (p *probe) pin(t target, namespace, name string) func(*statement.Request) b
 	}
 }
 
-// reach returns how far requests that fit all statements, and no denial, are what a rule
-// looks for.
-func (r *rule) reach(must, denials []*statement.Statement) (reach, map[string]any) {
-	best, example := nowhere, map[string]any(nil)
+// reach returns where requests that fit all statements, and no denial, are what a rule looks
+// for.
+func (r *rule) reach(must, denials []*statement.Statement) (attempt, map[string]any) {
+	best, example := attempt{}, map[string]any(nil)
+	if rule, ok := must[0].Condition.(*statement.OriginRule); ok && r == &allPowers && len(rule.NotVerbs)+len(rule.NotKinds) > 0 {
+		return best, nil // everything but something: the other rules name what remains
+	}
 	for i := range r.probes {
 		p := &r.probes[i]
 		for _, t := range p.targets() {
@@ -88,10 +91,10 @@ func (r *rule) reach(must, denials []*statement.Statement) (reach, map[string]an
 				continue
 			}
 			found, request := p.reach(t, must, denials)
-			if found > best {
+			if found.reach > best.reach || found.reach == best.reach && best.isNamed && !found.isNamed {
 				best, example = found, request
 			}
-			if best == everywhere {
+			if best.reach == everywhere && !best.isNamed {
 				return best, example
 			}
 		}
@@ -103,36 +106,53 @@ func (r *rule) reach(must, denials []*statement.Statement) (reach, map[string]an
 const noName = "\x00"
 
 // attempt is a place and a name with the reach of a request that is allowed there. Empty
-// members are open.
+// members are open. The zero value reaches nothing.
 type attempt struct {
 	reach           reach
 	namespace, name string
+	isNamed         bool
 }
 
 // attempts returns the places of a request, the widest first.
 func (p *probe) attempts(t target, inNamespace bool) []attempt {
-	name := other
-	named := []attempt{{someNames, p.namespace, ""}}
+	switch {
+	case p.isCluster:
+		return p.atNames(t, attempt{reach: everywhere})
+	case p.namespace != "":
+		return p.atNames(t, attempt{reach: inSystem, namespace: p.namespace})
+	case t.resource == "" && !inNamespace:
+		return []attempt{{reach: everywhere, name: noName}, {reach: everywhere, name: other}, {reach: someNames, isNamed: true}}
+	case t.resource == "":
+		return []attempt{{reach: oneNamespace, name: noName}, {reach: oneNamespace, name: other}, {reach: someNames, isNamed: true}}
+	}
+	return p.atNames(t, attempt{reach: everywhere, namespace: other}, attempt{reach: inSystem, namespace: systemNamespace}, attempt{reach: oneNamespace})
+}
+
+// atNames returns attempts at places: for a name that no document has, for those that are as
+// dangerous as all, and for those that a rule lists.
+func (p *probe) atNames(t target, places ...attempt) []attempt {
+	name, isOpen := other, true
 	if t.verb == "create" && t.sub == "" {
 		// RBAC, "Referring to resources": a list of names cannot cover create, whose
 		// request has no name yet.
-		name, named = noName, nil
+		name, isOpen = noName, false
 	}
-	switch {
-	case p.isCluster:
-		return append([]attempt{{everywhere, "", name}}, named...)
-	case p.namespace != "":
-		return append([]attempt{{inSystem, p.namespace, name}}, named...)
-	case t.resource == "" && !inNamespace:
-		return append([]attempt{{everywhere, "", noName}, {everywhere, "", other}}, named...)
-	case t.resource == "":
-		return append([]attempt{{oneNamespace, "", noName}, {oneNamespace, "", other}}, named...)
+	var out []attempt
+	for _, a := range places {
+		a.name = name
+		out = append(out, a)
+		for _, named := range p.names {
+			out = append(out, attempt{a.reach, a.namespace, named, true})
+		}
 	}
-	return append([]attempt{{everywhere, other, name}, {inSystem, systemNamespace, name}, {oneNamespace, "", name}}, named...)
+	if isOpen {
+		out = append(out, attempt{reach: someNames, namespace: p.namespace, isNamed: true})
+	}
+	return out
 }
 
 // reach tries the places of a request, the widest first.
-func (p *probe) reach(t target, must, denials []*statement.Statement) (reach, map[string]any) {
+func (p *probe) reach(t target, must, denials []*statement.Statement) (attempt, map[string]any) {
 	s := must[0]
 	for _, a := range p.attempts(t, s.Namespace != "") {
 		if a.namespace != "" && s.Namespace != "" && s.Namespace != a.namespace {
@@ -146,11 +166,11 @@ func (p *probe) reach(t target, must, denials []*statement.Statement) (reach, ma
 		search := statement.Search{Must: must, MustNot: not, Pin: p.pin(t, a.namespace, a.name), Point: statement.PointAccess, Base: base}
 		found := search.Find()
 		if found == nil && search.Cut { // more documents than can be searched: report, do not hide
-			return a.reach, nil
+			return a, nil
 		}
 		if found != nil {
-			return a.reach, found.Object(statement.PointAccess)
+			return a, found.Object(statement.PointAccess)
 		}
 	}
-	return nowhere, nil
+	return attempt{}, nil
 }
