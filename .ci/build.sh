@@ -1,11 +1,14 @@
 #!/bin/sh
 # Builds a program and counts the packages that are compiled, which takes minutes the first time.
 #
-#   .ci/build.sh PROGRAM
+#   .ci/build.sh PROGRAM [PACKAGE] [FLAG...]
 go=${GO:-go}
-total=$($go list -deps ./cmd/writ | wc -l)
-echo "Building $1: the first build compiles about $total packages, which takes minutes; later ones take seconds." >&2
-{ $go build -v -trimpath -o "$1" ./cmd/writ 2>&1; echo "status $?"; } | awk -v total="$total" '
+program=$1
+package=${2:-./cmd/writ}
+[ $# -ge 2 ] && shift 2 || shift
+total=$($go list -deps "$package" | wc -l)
+echo "Building $program: the first build compiles about $total packages, which takes minutes; later ones take seconds." >&2
+{ $go build -v -trimpath "$@" -o "$program" "$package" 2>&1; echo "status $?"; } | awk -v total="$total" '
 	/^status [0-9]+$/ { status = $2; next }
 	/^[^ #:]+$/ { if (++n % 50 == 0) { print "  " n " of at most " total+0 " packages"; fflush() } next }
 	{ print }

@@ -3,12 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"flag"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -16,14 +11,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+
+	"github.com/writ-policy/writ/tests/e2e/controlplane"
 )
 
 var (
@@ -33,23 +28,17 @@ var (
 	bindings = flag.Int("bindings", 10_000, "bindings in the cluster")
 )
 
-const (
-	adminToken = "admin-token"
-	writToken  = "writ-token"
-	patience   = 2 * time.Minute
-)
+const patience = 2 * time.Minute
 
-// controlPlane is an API server with its store. Clients of writ reach it through a gate that
-// a test closes.
+// controlPlane is a control plane that ends with the test. Clients of writ reach it through a
+// gate that a test closes.
 type controlPlane struct {
-	whole                 *testing.T // at whose end the processes end
-	authorization         []string   // flags of the API server
-	dir, etcdURL, address string
-	api                   *exec.Cmd
-	gate                  *gate
-	config                *rest.Config
-	clients               *kubernetes.Clientset
-	objects               *dynamic.DynamicClient
+	*controlplane.Plane
+	whole   *testing.T // at whose end the processes end
+	dir     string
+	gate    *gate
+	clients *kubernetes.Clientset
+	objects *dynamic.DynamicClient
 }
 
 func startControlPlane(t *testing.T) *controlPlane {
@@ -57,86 +46,54 @@ func startControlPlane(t *testing.T) *controlPlane {
 	if *binaries == "" || *writ == "" {
 		t.Fatal("-bin and -writ are required; use make e2e-kubernetes")
 	}
-	c := &controlPlane{whole: t, authorization: []string{"--authorization-mode", "RBAC"}, dir: t.TempDir(), address: freeAddress(t)}
-	c.etcdURL = "http://" + freeAddress(t)
-	peer := "http://" + freeAddress(t)
-	c.start(t, "etcd", "--data-dir", filepath.Join(c.dir, "etcd"), "--unsafe-no-fsync",
-		"--listen-client-urls", c.etcdURL, "--advertise-client-urls", c.etcdURL,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	c := &controlPlane{whole: t, dir: t.TempDir()}
+	began := time.Now()
+	plane, err := controlplane.Start(t.Context(), controlplane.Options{
+		Programs: *binaries, Dir: c.dir, Authorization: []string{"--authorization-mode", "RBAC"},
+		Users: []string{"ann", "bob", "dave", "system:kube-scheduler"},
+	})
 	check(t, err)
-	c.write(t, "sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
-	tokens := fmt.Appendf(nil, "%s,admin,1,system:masters\n%s,writ,2\n", adminToken, writToken)
-	for i, user := range []string{"ann", "bob", "dave", "system:kube-scheduler"} {
-		tokens = fmt.Appendf(tokens, "token-of-%s,%s,%d\n", user, user, 3+i)
-	}
-	c.write(t, "tokens.csv", tokens)
-	c.config = &rest.Config{
-		Host: "https://" + c.address, BearerToken: adminToken, QPS: -1,
-		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
-	}
-	c.clients, err = kubernetes.NewForConfig(c.config)
+	c.Plane, c.clients = plane, plane.Clients
+	t.Cleanup(func() {
+		c.Close()
+		if t.Failed() {
+			t.Logf("the last lines of kube-apiserver:\n%s", c.API().LastLines(15))
+		}
+	})
+	c.objects, err = dynamic.NewForConfig(c.Config)
 	check(t, err)
-	c.objects, err = dynamic.NewForConfig(c.config)
+	version, err := c.clients.Discovery().ServerVersion()
 	check(t, err)
-	c.startAPI(t)
-	c.gate = openGate(t, c.address)
+	t.Logf("kube-apiserver %s is ready after %s", version.GitVersion, time.Since(began))
+	c.gate = openGate(t, c.Address)
 	return c
 }
 
-// startAPI starts the API server and waits until it is ready.
 func (c *controlPlane) startAPI(t *testing.T) {
 	t.Helper()
-	_, port, err := net.SplitHostPort(c.address)
-	check(t, err)
-	sa := filepath.Join(c.dir, "sa.key")
-	c.api = c.start(t, "kube-apiserver", append([]string{"--etcd-servers", c.etcdURL, "--bind-address", "127.0.0.1", "--secure-port", port,
-		"--cert-dir", filepath.Join(c.dir, "certs"), "--token-auth-file", filepath.Join(c.dir, "tokens.csv"),
-		"--service-account-key-file", sa, "--service-account-signing-key-file", sa, "--service-account-issuer", "https://kubernetes.default.svc",
-		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount", "--etcd-compaction-interval", "0"}, c.authorization...)...)
-	eventually(t, "the API server is ready", func() (bool, string) {
-		body, err := c.clients.RESTClient().Get().AbsPath("/readyz").DoRaw(context.Background())
-		return err == nil, string(body) + fmt.Sprint(err)
-	})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	check(t, c.StartAPI(ctx))
 }
 
+// stopAPI ends the API server as a machine that loses its power.
 func (c *controlPlane) stopAPI(t *testing.T) {
 	t.Helper()
-	_ = c.api.Process.Kill() // as a machine that loses its power
-	_ = c.api.Wait()
+	c.API().Kill()
 }
 
-// start starts a program until the end of the whole test. Its log is in the folder of the test.
-func (c *controlPlane) start(t *testing.T, name string, args ...string) *exec.Cmd {
+// writ starts the command until the end of the whole test.
+func (c *controlPlane) writ(t *testing.T, args ...string) *controlplane.Process {
 	t.Helper()
-	return c.startProgram(t, filepath.Join(*binaries, name), args...)
-}
-
-// writ starts the command.
-func (c *controlPlane) writ(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	return c.startProgram(t, *writ, args...)
-}
-
-func (c *controlPlane) startProgram(t *testing.T, path string, args ...string) *exec.Cmd {
-	t.Helper()
-	name := filepath.Base(path)
-	log, err := os.OpenFile(filepath.Join(c.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	process, err := c.StartProcess(*writ, args...)
 	check(t, err)
-	command := exec.Command(path, args...)
-	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	check(t, command.Start())
 	c.whole.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		log.Close()
+		process.Kill()
 		if c.whole.Failed() {
-			content, _ := os.ReadFile(log.Name())
-			t.Logf("the last lines of %s:\n%s", name, lastLines(content, 15))
+			t.Logf("the last lines of writ:\n%s", process.LastLines(15))
 		}
 	})
-	return command
+	return process
 }
 
 func lastLines(content []byte, n int) string {
@@ -154,19 +111,13 @@ func (c *controlPlane) write(t *testing.T, name string, content []byte) string {
 // kubeconfig writes a kubeconfig with the contexts admin and writ, which go through the gate.
 func (c *controlPlane) kubeconfig(t *testing.T) string {
 	t.Helper()
-	return c.write(t, "kubeconfig", fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://%s", insecure-skip-tls-verify: true}}]
-users: [{name: admin, user: {token: %s}}, {name: writ, user: {token: %s}}]
-contexts: [{name: admin, context: {cluster: c, user: admin}}, {name: writ, context: {cluster: c, user: writ}}]
-current-context: writ
-`, c.gate.address(), adminToken, writToken))
+	return c.write(t, "kubeconfig", c.Kubeconfig(c.gate.address(), "writ"))
 }
 
 // compact drops the history of the store, so that no watch can be continued from it.
 func (c *controlPlane) compact(t *testing.T) {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{c.etcdURL}, DialTimeout: 5 * time.Second})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{c.Etcd}, DialTimeout: 5 * time.Second})
 	check(t, err)
 	defer client.Close()
 	now, err := client.Get(t.Context(), "writ")

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -53,7 +52,7 @@ func TestWebhook(t *testing.T) {
 	check(t, os.WriteFile(file, fmt.Appendf(nil, policies, "ann"), 0o600))
 
 	c.stopAPI(t)
-	c.authorization = []string{"--authorization-config", filepath.Join(chain, "authorization.yaml")}
+	c.Authorization = []string{"--authorization-config", filepath.Join(chain, "authorization.yaml")}
 	stop := c.serveAt(t, address, dir)
 	c.startAPI(t)
 	if _, stderr, status := c.kubectl(t, "--context", "admin", "apply", "-f", filepath.Join(chain, "identity.yaml")); status != 0 {
@@ -114,12 +113,7 @@ func (c *controlPlane) grantEdit(t *testing.T, user string) {
 // serveAt runs writ at an address until stop is called or the test ends.
 func (c *controlPlane) serveAt(t *testing.T, address, dir string) (stop func()) {
 	t.Helper()
-	command := c.writ(t, "serve", "--listen", address, "--policies", dir, "--drain", "0s")
-	stop = func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	}
-	t.Cleanup(stop)
+	process := c.writ(t, "serve", "--listen", address, "--policies", dir, "--drain", "0s")
 	eventually(t, "writ is ready", func() (bool, string) {
 		response, err := httpClient.Get("http://" + address + "/readyz")
 		if err != nil {
@@ -128,15 +122,14 @@ func (c *controlPlane) serveAt(t *testing.T, address, dir string) (stop func()) 
 		response.Body.Close()
 		return response.StatusCode == http.StatusOK, response.Status
 	})
-	return stop
+	return process.Kill
 }
 
 // as returns a client that acts as a user by a token of its own.
 func (c *controlPlane) as(t *testing.T, user string) *kubernetes.Clientset {
 	t.Helper()
-	config := rest.CopyConfig(c.config)
+	config := rest.CopyConfig(c.Config)
 	config.BearerToken = "token-of-" + user
-	config.Timeout = 30 * time.Second
 	clients, err := kubernetes.NewForConfig(config)
 	check(t, err)
 	return clients

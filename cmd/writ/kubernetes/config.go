@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -54,27 +53,28 @@ var (
 	identity string
 )
 
-// Files returns the files of the chain. It returns an error if the configuration is not
+// Files returns the files of the chain in the order in which they must be written: a running
+// API server reads authorization.yaml when it changes, and does not try again if the
+// kubeconfig that it names is missing then. It returns an error if the configuration is not
 // complete or an API server would reject it.
 func (c Config) Files() ([]File, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	var files []File
-	for name, text := range map[string]string{
-		"authorization.yaml": authorization, "webhook.kubeconfig": kubeconfig, "identity.yaml": identity,
+	for _, f := range []struct{ name, text string }{
+		{"identity.yaml", identity}, {"webhook.kubeconfig", kubeconfig}, {"authorization.yaml", authorization},
 	} {
-		t, err := template.New(name).Funcs(template.FuncMap{"quote": quote}).Option("missingkey=error").Parse(text)
+		t, err := template.New(f.name).Funcs(template.FuncMap{"quote": quote}).Option("missingkey=error").Parse(f.text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 		var out bytes.Buffer
 		if err := t.Execute(&out, c.values()); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
-		files = append(files, File{name, out.Bytes()})
+		files = append(files, File{f.name, out.Bytes()})
 	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
 }
 

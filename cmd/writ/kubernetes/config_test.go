@@ -20,6 +20,9 @@ func TestFilesAreYAML(t *testing.T) {
 		if err != nil || len(files) != 3 {
 			t.Fatalf("got %d files, %v", len(files), err)
 		}
+		if last := files[2].Name; last != "authorization.yaml" {
+			t.Errorf("the last file is %s, but a running API server does not wait for what authorization.yaml names", last)
+		}
 		for _, f := range files {
 			decoder := yaml.NewDecoder(strings.NewReader(string(f.Content)))
 			documents := 1
