@@ -51,6 +51,7 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/who-can":                                                               auth.Auditor,
 	"/v1/what-can":                                                              auth.Authenticated,
 	"/v1/status":                                                                auth.Authenticated,
+	"/v1/effective":                                                             auth.Auditor,
 	"/v1/effective/:kind/replaced":                                              auth.Auditor,
 	"/v1/effective/:kind/reach":                                                 auth.Auditor,
 	"/v1/effective/:kind/:target/:namespace/:name":                              auth.Auditor,

@@ -15,14 +15,23 @@ import (
 	policies "github.com/writ-policy/writ/translator/gateway/effective"
 )
 
-// effectivePath is above the endpoints that show effective policies.
-const effectivePath = "/v1/effective/:kind/"
+// effectivePath is above the endpoints that show effective policies, policiesPath lists the
+// policies that they come from.
+const (
+	policiesPath  = "/v1/effective"
+	effectivePath = policiesPath + "/:kind/"
+)
 
 // effectiveRoutes are the endpoints of effective policies.
 func effectiveRoutes(s *exchange.Service) []route {
 	op := openapi.Operation{Tag: "Effective policies", IsOfRevision: true}
 	kind := openapi.Parameter{Name: "kind", Description: "AuthPolicy, RateLimitPolicy or TokenRateLimitPolicy."}
 	return []route{
+		{
+			methods: "GET HEAD", pattern: policiesPath, role: auth.Auditor, handler: effective(s, policiesQuestion, "kind"),
+			about: op.For("Lists the policies with their conditions.", nil, []policies.PolicyStatus{}).With(
+				openapi.Parameter{Name: "kind", Description: kind.Description + " Left out, all of them."}),
+		},
 		{
 			methods: "GET HEAD", pattern: effectivePath + "replaced", role: auth.Auditor, handler: effective(s, replacedQuestion, "policy"),
 			about: op.For("Lists the rules that other policies replace.", nil, []policies.ReplacedPath{}).With(kind,
@@ -61,7 +70,9 @@ func effective(s *exchange.Service, question effectiveQuestion, known ...string)
 			if refused != nil {
 				return nil, refused
 			}
-			q.Kind = r.PathValue("kind")
+			if kind := r.PathValue("kind"); kind != "" {
+				q.Kind = kind
+			}
 			answer, err := p.EffectivePolicies(q)
 			if err != nil {
 				return nil, effectiveRefusal(err)
@@ -105,6 +116,10 @@ func targetQuestion(r *http.Request, query url.Values) (decision.EffectiveQuesti
 		target += "#" + section
 	}
 	return decision.EffectiveQuestion{Target: target, Via: query.Get("via")}, nil
+}
+
+func policiesQuestion(_ *http.Request, query url.Values) (decision.EffectiveQuestion, *exchange.Refusal) {
+	return decision.EffectiveQuestion{Policies: true, Kind: query.Get("kind")}, nil
 }
 
 func replacedQuestion(_ *http.Request, query url.Values) (decision.EffectiveQuestion, *exchange.Refusal) {

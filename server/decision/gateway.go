@@ -161,7 +161,7 @@ func checkGatewayKey(key string, _ Value) error {
 }
 
 // EffectiveQuestion is a query for effective policies: for the policy of a target or,
-// with Reach or Replaced set, for a list over all paths.
+// with Reach, Replaced or Policies set, for a list over all paths.
 type EffectiveQuestion struct {
 	// Kind is AuthPolicy, RateLimitPolicy or TokenRateLimitPolicy.
 	Kind string
@@ -174,6 +174,9 @@ type EffectiveQuestion struct {
 	// namespace/name, restricts the list to one policy; empty means all.
 	Replaced bool
 	Policy   string
+	// Policies asks for all policies of the kind with their conditions. An empty Kind is all
+	// kinds.
+	Policies bool
 }
 
 // Errors of an EffectiveQuestion. The errors that wrap them have details.

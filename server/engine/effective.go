@@ -28,6 +28,8 @@ func answerEffective(g *tables.Gateway, q decision.EffectiveQuestion) (any, erro
 		g = &tables.Gateway{} // the bundle has no documents of that family
 	}
 	switch {
+	case q.Policies:
+		return effective.FindPolicies(g, q.Kind)
 	case q.Reach != "":
 		return effective.FindReach(g, q.Kind, q.Reach)
 	case q.Replaced:

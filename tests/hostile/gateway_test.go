@@ -103,6 +103,7 @@ func ints(value any) any {
 var effectiveAttack = &attack{
 	target: "FuzzEffective",
 	routes: []string{
+		"GET /v1/effective", "HEAD /v1/effective",
 		"GET /v1/effective/:kind/replaced", "HEAD /v1/effective/:kind/replaced", "GET /v1/effective/:kind/reach", "HEAD /v1/effective/:kind/reach",
 		"GET /v1/effective/:kind/:target/:namespace/:name", "HEAD /v1/effective/:kind/:target/:namespace/:name",
 	},
@@ -112,6 +113,8 @@ var effectiveAttack = &attack{
 		target, section, _ := strings.Cut(d.One(s.gates.Targets()), "#")
 		r.path = strings.NewReplacer(":kind", kind, ":target/:namespace/:name", target).Replace(r.path)
 		switch {
+		case strings.HasSuffix(route, "/effective") && d.Once(2):
+			r.query = "kind=" + kind
 		case strings.HasSuffix(route, "reach"):
 			r.query = "rule=" + d.One(append(s.gates.Keys(kind), "rules.authorization.a"))
 		case section != "" && strings.HasSuffix(route, "name") && d.Once(2):

@@ -29,6 +29,7 @@ Instead of --target
                    --policy NAMESPACE/NAME selects one policy
   --reach RULEKEY  lists the paths on which the rule is in force
   --all            writes the effective policy of every path as a line of JSON
+  --conditions     lists the policies with their conditions over all paths
 
 A rule key is the path of a rule below spec: rules.authentication.NAME,
 rules.authorization.NAME, patterns.NAME, when, limits.NAME.
@@ -59,6 +60,7 @@ type effectiveOptions struct {
 	policy    string
 	reach     string
 	all       bool
+	policies  bool
 	format    string
 }
 
@@ -86,8 +88,9 @@ func NewEffective(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.policy, "policy", "", "with --replaced: only rules of this `policy`, NAMESPACE/NAME")
 	f.StringVar(&o.reach, "reach", "", "list the paths on which the rule with this `key` is in force")
 	f.BoolVar(&o.all, "all", false, "write the effective policy of every path, one per line")
+	f.BoolVar(&o.policies, "conditions", false, "list the policies with their conditions")
 	cli.FormatFlag(cmd, &o.format, "table", "json", "yaml")
-	for _, flag := range []string{"kind", "target", "via", "replaced", "policy", "reach", "all"} {
+	for _, flag := range []string{"kind", "target", "via", "replaced", "policy", "reach", "all", "conditions"} {
 		cli.MarkCommandLineOnly(cmd, flag)
 	}
 	o.documents.Add(cmd)
@@ -97,7 +100,7 @@ func NewEffective(s cli.Streams) *cobra.Command {
 // check returns an error if the combination of flags is invalid.
 func (o *effectiveOptions) check(cmd *cobra.Command) error {
 	asked := 0
-	for _, flag := range []string{"target", "replaced", "reach", "all"} {
+	for _, flag := range []string{"target", "replaced", "reach", "all", "conditions"} {
 		if cmd.Flags().Changed(flag) {
 			asked++
 		}
@@ -106,7 +109,7 @@ func (o *effectiveOptions) check(cmd *cobra.Command) error {
 	case o.kind == "":
 		return cli.Usagef(cmd, "--kind is required: %s", cli.Alternatives(effective.Kinds))
 	case asked != 1:
-		return cli.Usagef(cmd, "exactly one of --target, --replaced, --reach and --all is required")
+		return cli.Usagef(cmd, "exactly one of --target, --replaced, --reach, --all and --conditions is required")
 	case o.via != "" && o.target == "":
 		return cli.Usagef(cmd, "--via requires --target")
 	case o.policy != "" && !o.replaced:
@@ -151,6 +154,15 @@ func (o *effectiveOptions) answer(w io.Writer, g *tables.Gateway) error {
 			return diag.WriteIndented(w, list)
 		}
 		return writeReplaced(w, o.kind, list)
+	case o.policies:
+		list, err := effective.FindPolicies(g, o.kind)
+		if err != nil {
+			return err
+		}
+		if o.format == "json" {
+			return diag.WriteIndented(w, list)
+		}
+		return writeConditions(w, list)
 	case o.reach != "":
 		reach, err := effective.FindReach(g, o.kind, o.reach)
 		if err != nil {

@@ -141,6 +141,23 @@ func writePolicies(out *strings.Builder, g *tables.Gateway, found *effective.Eff
 	}
 }
 
+// writeConditions writes policies, each with its decisive condition.
+func writeConditions(w io.Writer, list []effective.PolicyStatus) error {
+	out := &strings.Builder{}
+	rows := [][]string{{"POLICY", "TARGET", "CONDITION", "FROM"}}
+	for i := range list {
+		p := &list[i]
+		reasons := make([]string, 0, len(p.Conditions))
+		for _, c := range p.Conditions {
+			reasons = append(reasons, c.Reason)
+		}
+		rows = append(rows, []string{p.Namespace + "/" + p.Name, p.Target, strings.Join(reasons, ", "), p.Source})
+	}
+	writeRows(out, rows)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
 // blocks lists the blocks of a policy: "merge defaults and atomic overrides".
 func blocks(p *tables.GatewayPolicy) string {
 	var parts []string

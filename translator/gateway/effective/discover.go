@@ -60,6 +60,36 @@ type ReplacedPath struct {
 	Place string `json:"-"`
 }
 
+// PolicyStatus is a policy with its conditions over all paths.
+type PolicyStatus struct {
+	Conditions []tables.GatewayCondition `json:"conditions"`
+	Kind       string                    `json:"kind"`
+	Name       string                    `json:"name"`
+	Namespace  string                    `json:"namespace"`
+	Source     string                    `json:"source"` // file:line
+	Target     string                    `json:"target"`
+}
+
+// FindPolicies returns the policies of a kind with their conditions, by kind, namespace and
+// name; those of all kinds if kind is empty. It returns an *Error if the kind is unknown.
+func FindPolicies(g *tables.Gateway, kind string) ([]PolicyStatus, error) {
+	if kind != "" {
+		if err := checkKind(kind); err != nil {
+			return nil, err
+		}
+	}
+	out := []PolicyStatus{}
+	if g == nil {
+		return out, nil
+	}
+	for i := range g.Policies {
+		if p := &g.Policies[i]; kind == "" || p.Kind == kind {
+			out = append(out, PolicyStatus{p.Conditions, p.Kind, p.Name, p.Namespace, p.Source, p.Target})
+		}
+	}
+	return out, nil
+}
+
 // FindReplaced returns the replaced rules of all paths, in path order. If policy,
 // NAMESPACE/NAME, is not empty, it returns only the rules of that policy. It returns an
 // *Error if the kind or the policy is unknown.
