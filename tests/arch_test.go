@@ -29,7 +29,7 @@ var flow = [][]string{
 	{"translator/change", "translator/change/question"},
 	{"translator/source/git", "translator/source/kube", "translator/implication", "translator/emit", "translator/cel", "translator/directory"},
 	{"translator/extension"},
-	{"translator/decisiontest", "translator/inventory", "translator/deny", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},
+	{"translator/decisiontest", "translator/inventory", "translator/deny", "translator/session", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},
 	{"translator/access", "translator/gateway"},
 	{"translator/lint/accept"},
 	{"translator/lint", "translator/footprint"},

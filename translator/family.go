@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/gateway"
 	"github.com/writ-policy/writ/translator/inventory"
+	"github.com/writ-policy/writ/translator/session"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -45,6 +46,7 @@ func registered() []Family {
 		new(access.Family),
 		new(decisiontest.Family),
 		new(deny.Family),
+		new(session.Family),
 		new(visibility.Family),
 		new(gateway.Family),
 		new(inventory.Family),

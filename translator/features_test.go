@@ -73,7 +73,7 @@ func TestFeaturesAgreeWithFiles(t *testing.T) {
 		}
 	}
 	for value, names := range seen {
-		if len(names) != 4 {
+		if len(names) != 5 {
 			t.Errorf("some features are never %v in these documents, only %v are", value, names)
 		}
 	}
@@ -114,8 +114,9 @@ func featuresOf(files map[string][]byte) tables.Features {
 	var data map[string]any
 	_ = json.Unmarshal(files[dataPath], &data)
 	_, gateway := data["effective"]
+	_, sessions := data["sessions"]
 	f := tables.Features{
-		tables.FeatureGateway: gateway, tables.FeatureVisibility: false,
+		"sessions": sessions, tables.FeatureGateway: gateway, tables.FeatureVisibility: false,
 		tables.FeatureDenyPolicies: false, tables.FeatureNamespaceLabels: false,
 	}
 	for path, content := range files {

@@ -87,7 +87,7 @@ func parseOptions(t testing.TB, path, text string) options {
 			o.Settings = o.Settings.With(settings.Settings{settings.MasterNamespace: {Text: rest}})
 		case string(settings.StrictRoutes), string(settings.StrictKinds), string(settings.ClusterExport):
 			o.Settings = o.Settings.With(settings.Settings{settings.Key(word): {Text: "true"}})
-		case "default-namespace:", "bootstrap-roles:", "implied-groups:":
+		case "default-namespace:", "bootstrap-roles:", "implied-groups:", "session-group-prefixes:":
 			o.Settings = o.Settings.With(settings.Settings{settings.Key(strings.TrimSuffix(word, ":")): {Text: rest}})
 		case "allow-empty":
 			o.AllowEmpty = true

@@ -19,6 +19,7 @@ type state struct {
 	master    string
 	bootstrap []string // families
 	implied   string
+	prefixes  string // of the groups of sessions
 	list      diag.List
 }
 
@@ -44,7 +45,7 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		origins = make([]source.Origin, 1)
 	}
 	var s state
-	var master, bootstrap, implied settings.Value
+	var master, bootstrap, implied, prefixes settings.Value
 	for i, origin := range origins {
 		own := origin.Settings
 		if origin.Cluster {
@@ -58,9 +59,10 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		})
 		s.addCommon(&bootstrap, own, settings.BootstrapRoles, "", i == 0)
 		s.addImplied(&implied, own[settings.ImpliedGroups], origin.Cluster)
+		s.addCommon(&prefixes, own, settings.SessionGroupPrefixes, "", i == 0)
 		s.addCommon(&master, own, settings.MasterNamespace, directory.MasterOr(""), i == 0)
 	}
-	s.master, s.bootstrap = master.Text, settings.BootstrapFamilies(bootstrap.Text)
+	s.master, s.prefixes, s.bootstrap = master.Text, prefixes.Text, settings.List(bootstrap.Text)
 	if implied.Text == settings.NoGroups {
 		s.implied = ""
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -98,12 +99,13 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	}
 	t.notes = notes
 	d := p.resolve(all, directory.Options{
-		Master:        state.master,
-		Cluster:       snapshot.Cluster,
-		ImpliedGroups: state.implied,
-		AllowEmpty:    t.options.AllowEmpty,
-		Partial:       list.HasErrors() || t.options.Files,
-		Undecoded:     undecoded,
+		Master:               state.master,
+		Cluster:              snapshot.Cluster,
+		ImpliedGroups:        state.implied,
+		SessionGroupPrefixes: settings.List(state.prefixes),
+		AllowEmpty:           t.options.AllowEmpty,
+		Partial:              list.HasErrors() || t.options.Files,
+		Undecoded:            undecoded,
 	})
 	lowered, more := p.lower()
 	t.phases = p

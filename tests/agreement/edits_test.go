@@ -250,6 +250,8 @@ func (e *edited) editSettings() {
 		settings.DefaultNamespace: {"", "dev", "ops"},
 		settings.BootstrapRoles:   {"", "kubernetes", "origin", "kubernetes,origin"},
 		settings.ImpliedGroups:    {"", settings.Kubernetes, settings.NoGroups},
+
+		settings.SessionGroupPrefixes: {"", "oidc:", "oidc:,x-"},
 	}
 	key := settings.Keys()[e.random.IntN(len(settings.Keys()))]
 	if e.random.IntN(3) == 0 {

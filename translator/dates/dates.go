@@ -17,6 +17,7 @@ import (
 	"errors"
 	"math"
 	"regexp"
+	"strconv"
 	"time"
 )
 
@@ -75,4 +76,40 @@ func Parse(text string) (time.Time, error) {
 		return time.Time{}, ErrForm
 	}
 	return t, nil
+}
+
+// duration is the form of a duration: whole days, then numbers with units.
+var duration = regexp.MustCompile(`^(?:(\d{1,3})d)?((?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))*)$`)
+
+// maxDays is the largest number of whole days of a duration.
+const maxDays = 365
+
+// ErrDuration is the error of ParseDuration.
+var ErrDuration = errors.New("must be a duration such as 90m or 1d12h, longer than zero and with at most 365 days")
+
+// ParseDuration parses a positive duration, which may begin with whole days.
+func ParseDuration(text string) (time.Duration, error) {
+	parts := duration.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, ErrDuration
+	}
+	var length time.Duration
+	if parts[1] != "" {
+		days, err := strconv.Atoi(parts[1])
+		if err != nil || days > maxDays {
+			return 0, ErrDuration
+		}
+		length = time.Duration(days) * 24 * time.Hour
+	}
+	if parts[2] != "" {
+		rest, err := time.ParseDuration(parts[2])
+		if err != nil {
+			return 0, ErrDuration
+		}
+		length += rest
+	}
+	if length <= 0 {
+		return 0, ErrDuration
+	}
+	return length, nil
 }

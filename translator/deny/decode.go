@@ -22,7 +22,7 @@ const (
 // kinds of the group that hold no policy.
 var kinds = slices.Concat(
 	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).WithDates(kindDenyPolicy).WithWords("breakglass").WithTexts(fieldTexts),
-	syntax.SkippedKinds(group, "BreakglassSession", "ClusterConfig", "DebugSession", "DebugSessionTemplate", "DebugPodTemplate",
+	syntax.SkippedKinds(group, "ClusterConfig", "DebugSessionTemplate", "DebugPodTemplate",
 		"DebugSessionClusterBinding", "IdentityProvider", "MailProvider", "AuditConfig"),
 )
 
@@ -59,7 +59,7 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 	c.Done()
 }
 
-// decodeDenyPolicyMetadata reads metadata and reports whether it identifies the
+// metadata is wha// decodeDenyPolicyMetadata reads metadata and reports whether it identifies the
 // document, which a namespace does not.
 func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) (identified bool, period syntax.Dates) {
 	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}")
@@ -72,8 +72,12 @@ func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 		period = d.AnnotatedDates(m, nil, "denies")
 	}
 	identified = d.CustomNameInto(m, h)
+	if n := m.Value("uid"); n != nil {
+		h.UID = n.Value
+	}
 	m.Labels("labels")
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
+		h.In = n.Value
 		if h.Kind == kindDenyPolicy {
 			d.Warn(n, diag.NamespaceIgnored, "leave it out; rules say their namespaces themselves",
 				"namespace %s means nothing: a DenyPolicy holds in all of them", syntax.Quote(n.Value))

@@ -100,6 +100,7 @@ const (
 	UnreachableThreshold Code = "unreachable-threshold"
 	RepeatedEntry        Code = "repeated-entry"
 	DanglingReference    Code = "dangling-reference"
+	DanglingPolicy       Code = "dangling-policy"
 	NoThresholds         Code = "no-thresholds"
 	LargeWeight          Code = "large-weight"
 	NamespaceIgnored     Code = "namespace-ignored"

@@ -33,6 +33,18 @@ metadata:
 		Instead: `  annotations: {writ.dev/not-after: "2026-03-01T09:00:00Z"}`,
 	},
 	{
+		Code:    DanglingPolicy,
+		Summary: "denyPolicyRefs of a session names a DenyPolicy that does not exist",
+		Text: `The policies of denyPolicyRefs bind the user of an approved session. Without one of them the
+session would allow what it is meant to deny. In an export of a cluster this is a warning, and the
+session is never valid.`,
+		Example: `kind: BreakglassSession
+metadata: {name: s1}
+spec: {cluster: prod-1, user: bob, grantedGroup: admins, denyPolicyRefs: [no-secret]}
+status: {state: Approved, expiresAt: "2026-03-01T10:00:00Z"}`,
+		Instead: `spec: {cluster: prod-1, user: bob, grantedGroup: admins, denyPolicyRefs: [no-secrets]}`,
+	},
+	{
 		Code: DatesNotEnforced, Severity: Warning,
 		Summary: "a cluster does not read the dates of a document",
 		Text: `The authorizer of a Kubernetes API server does not know the annotations writ.dev/not-before and

@@ -27,6 +27,8 @@ type Options struct {
 	Cluster string
 	// ImpliedGroups states whose groups are added to the user of a request; empty for none.
 	ImpliedGroups string
+	// SessionGroupPrefixes are put before the group of a session; each result counts as well.
+	SessionGroupPrefixes []string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
 	// Points are the decision points that families answer, as decision tests name them.
@@ -46,8 +48,10 @@ type Directory struct {
 	Cluster       string
 	ImpliedGroups string
 	Points        []string
-	Partial       bool
-	undecoded     []syntax.Undecoded
+	// SessionGroupPrefixes must not be modified.
+	SessionGroupPrefixes []string
+	Partial              bool
+	undecoded            []syntax.Undecoded
 	// documents are in the order of positions. repeated are the documents with the
 	// identity of an earlier one, which are not in documents.
 	documents, Repeated []syntax.Document
@@ -66,7 +70,7 @@ type Directory struct {
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
 	o.Master = MasterOr(o.Master)
 	documents = inOrder(documents)
-	d := &Directory{Master: o.Master, Cluster: o.Cluster, ImpliedGroups: o.ImpliedGroups, Points: o.Points, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
+	d := &Directory{Master: o.Master, Cluster: o.Cluster, ImpliedGroups: o.ImpliedGroups, Points: o.Points, SessionGroupPrefixes: o.SessionGroupPrefixes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
 	policies := 0
 	for _, document := range documents {
 		if h := document.Meta(); !h.Auxiliary && !h.Bootstrap {

@@ -28,6 +28,16 @@ var fields = map[reflect.Type][]string{
 		"Name", "Precedence", "Source", "Clusters", "Tenants", "Sessions", "EscalationRefs", "ReferredBy", "Rules",
 		"Impersonation", "Pod", "Dates",
 	},
+	// Keys of requests have the whole request of a user with a session.
+	reflect.TypeFor[tables.Sessions](): {"Sessions", "Debug", "Holders"},
+	reflect.TypeFor[tables.Session](): {
+		"Namespace", "Name", "Source", "Cluster", "User", "Groups", "Issuer", "AnyIssuer", "Unreadable", "Refused", "NoEnd",
+		"Dates", "Never", "Owner", "Policies",
+	},
+	reflect.TypeFor[tables.DebugSession]():         {"Namespace", "Name", "Source", "Cluster", "Dates", "Pods", "Subresources", "Participants"},
+	reflect.TypeFor[tables.Held]():                 {"Sessions", "Debug"},
+	reflect.TypeFor[tables.Participant]():          {"User", "Role", "Index"},
+	reflect.TypeFor[tables.PodName]():              {"Namespace", "Name"},
 	reflect.TypeFor[tables.DenyRule]():             {"Rule", "Source", "Actions", "Resources", "Namespaces", "Names", "NeedsName"},
 	reflect.TypeFor[tables.DenyAction]():           {"Verbs", "VerbPrefix", "Groups"},
 	reflect.TypeFor[tables.DenyResource]():         {"Resources", "Subresources", "NeedsSubresource"},

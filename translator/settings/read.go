@@ -47,6 +47,9 @@ func Read(path string, content []byte) (File, diag.List) {
 			f.Settings[key] = Value{n.Value, d.At(n)}
 		}
 	}
+	for _, key := range lists {
+		f.readList(d, c, key)
+	}
 	patterns, _ := c.Texts(ignoreKey)
 	for _, n := range patterns {
 		if strings.ContainsAny(n.Value, "\n\r") {
@@ -57,6 +60,19 @@ func Read(path string, content []byte) (File, diag.List) {
 	f.readAccepted(d, c)
 	c.Done()
 	return f, d.Diags
+}
+
+// readList reads a list of texts, which a flag separates by commas.
+func (f *File) readList(d *syntax.Decoder, c *syntax.Cursor, key Key) {
+	items, at := c.Texts(string(key))
+	for _, n := range items {
+		if n.Value == "" || strings.Contains(n.Value, ",") {
+			d.Fail(n, diag.BadValue, "", "%s %s: must not be empty and not have a comma", key, syntax.Quote(n.Value))
+		}
+	}
+	if at != nil {
+		f.Settings[key] = Value{strings.Join(syntax.Values(items), ","), d.At(at)}
+	}
 }
 
 func (f *File) check(d *syntax.Decoder, key Key, n *syntax.Node) bool {

@@ -44,6 +44,9 @@ const (
 	MasterNamespace Key = "master-namespace"
 	// ImpliedGroups are the groups that are added to the user of a request.
 	ImpliedGroups Key = "implied-groups"
+	// SessionGroupPrefixes are put before the group of a session, separated by commas; the
+	// user has each result as well.
+	SessionGroupPrefixes Key = "session-group-prefixes"
 )
 
 // Values of BootstrapRoles: the roles and bindings of Kubernetes, the stock roles of Origin,
@@ -60,18 +63,20 @@ const (
 // BootstrapValues returns the values of BootstrapRoles.
 func BootstrapValues() []string { return []string{Kubernetes, origin, both} }
 
-// BootstrapFamilies returns the families of a value of BootstrapRoles.
-func BootstrapFamilies(value string) []string {
+// List returns the entries of a value of BootstrapRoles or SessionGroupPrefixes, which are
+// separated by commas.
+func List(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }
 
 var (
 	switches = []Key{StrictKinds, StrictRoutes, ClusterExport}
 	texts    = []Key{DefaultNamespace, BootstrapRoles, MasterNamespace, ImpliedGroups}
+	lists    = []Key{SessionGroupPrefixes}
 )
 
 // Keys returns all settings.
-func Keys() []Key { return slices.Concat(switches, texts) }
+func Keys() []Key { return slices.Concat(switches, texts, lists) }
 
 // Value is the value of a setting; that of a switch is "true" or "false".
 type Value struct {
@@ -140,6 +145,8 @@ func Check(key Key, text string) error {
 		if !slices.Contains(BootstrapValues(), text) {
 			problems = []string{`must be "kubernetes", "origin" or "kubernetes,origin"`}
 		}
+	case SessionGroupPrefixes:
+		// Every text is a list of prefixes.
 	case ImpliedGroups:
 		if text != Kubernetes && text != NoGroups {
 			problems = []string{`must be "kubernetes" or "none"`}

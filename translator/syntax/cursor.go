@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"slices"
+
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -175,12 +177,29 @@ func (c *Cursor) Mapping(name string) *Cursor {
 	return inner
 }
 
+// DoneWithSlips reports fields that look like misspelt ones of those that were read, in
+// another case or one edit away, and ignores all others.
+func (c *Cursor) DoneWithSlips() {
+	if c == nil {
+		return
+	}
+	for i, f := range c.Node.Fields {
+		isSlip := func(known string) bool { return diag.Edits(f.Key.Value, known) <= 1 }
+		c.Used[i] = c.Used[i] || !slices.ContainsFunc(c.Asked, isSlip)
+	}
+	c.reportUnread()
+}
+
 // Done reports the fields that were not read.
 func (c *Cursor) Done() {
 	if c == nil {
 		return
 	}
 	c.Decoder.Observer.done(c)
+	c.reportUnread()
+}
+
+func (c *Cursor) reportUnread() {
 	for i, f := range c.Node.Fields {
 		if c.Used[i] {
 			continue

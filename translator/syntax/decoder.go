@@ -25,7 +25,10 @@ type Decoder struct {
 	droppedError bool
 	// DeferredWarnings are warnings that are reported only for a policy without mistakes.
 	DeferredWarnings diag.List
-	shared           *sharedLists // nil for an object of a cluster
+	// failed counts the errors, those included that tolerant makes warnings.
+	failed   int
+	tolerant bool
+	shared   *sharedLists // nil for an object of a cluster
 }
 
 // At returns the position of n in its file.
@@ -58,12 +61,29 @@ func (d *Decoder) report(n *Node, s diag.Severity, code diag.Code, hint, format 
 
 // Add keeps a diagnostic, or counts it where there are too many.
 func (d *Decoder) Add(g diag.Diagnostic) {
+	if g.Severity == diag.Error {
+		d.failed++
+		if d.tolerant {
+			g.Severity = diag.Warning
+		}
+	}
 	if len(d.Diags) < maxDiagnostics {
 		d.Diags.Add(g)
 		return
 	}
 	d.dropped++
 	d.droppedError = d.droppedError || g.Severity == diag.Error
+}
+
+// Tolerate calls a function that decodes a document and reports whether the document has
+// errors. In an export of a cluster they become warnings: a controller that adds a field
+// must not stop every reload. The caller then gives the document no effect.
+func (d *Decoder) Tolerate(decode func()) (wrong bool) {
+	before := d.failed
+	d.tolerant = d.ClusterExport
+	decode()
+	d.tolerant = false
+	return d.failed > before
 }
 
 // Reported returns how many diagnostics there are, those included that are not shown.

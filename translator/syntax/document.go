@@ -42,6 +42,9 @@ type Header struct {
 	Kind       string
 	Namespace  string
 	Name       string
+	// In is the namespace of a document that Namespace does not identify, and UID the uid that
+	// a server gave. Both may be empty, and only some kinds have them.
+	In, UID string
 	// At is the position of the kind, for diagnostics about the document as a whole.
 	At diag.Position
 	// NameAt and NamespaceAt are the positions of the values, or At if they are absent.

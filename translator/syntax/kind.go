@@ -37,7 +37,7 @@ type Kind struct {
 	// such a kind has only a Name beside it.
 	SkippedIn string
 
-	dated bool // Decode reads dates from annotations
+	dated bool // Decode reads or checks the dates in annotations
 }
 
 // DecodeFunc decodes one document.

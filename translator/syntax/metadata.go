@@ -149,8 +149,8 @@ const (
 	annotationNotAfter  = annotationPrefix + "not-after"
 )
 
-// WithDates marks the kinds of these names, whose decoders read the dates from annotations,
-// and returns all. Dates in annotations of other kinds are reported.
+// WithDates marks the kinds of these names, whose decoders read or check the dates in
+// annotations, and returns all. Dates in annotations of other kinds are reported.
 func (k Kinds) WithDates(names ...string) Kinds {
 	for i := range k {
 		for _, name := range names {
@@ -216,6 +216,16 @@ func (r *dateReader) dates(end *Field) Dates {
 		out.EndAt = r.d.At(end.Value)
 	}
 	return out
+}
+
+// Time reads an optional time, and reports a value that is not one.
+func (c *Cursor) Time(name string) *time.Time {
+	if c == nil {
+		return nil
+	}
+	var at *time.Time
+	(&dateReader{d: c.Decoder}).read(c.Field(name), &at)
+	return at
 }
 
 // Dates reads the fields notBefore and notAfter, and reports bounds that are not times.

@@ -48,6 +48,7 @@ func (d *Flags) Add(cmd *cobra.Command) {
 	f.String(string(settings.DefaultNamespace), "", "`namespace` of documents of namespaced kinds that have none; never of Origin documents")
 	cli.ChoiceFlag(cmd, new(string), string(settings.BootstrapRoles), "add documents of a `FAMILY`: kubernetes, the roles and bindings that every API server makes; origin, the stock roles; kubernetes,origin, both", settings.BootstrapValues()...)
 	cli.ChoiceFlag(cmd, new(string), string(settings.ImpliedGroups), "add the `groups` of a user that every API server adds: kubernetes, or none", settings.Kubernetes, settings.NoGroups)
+	f.String(string(settings.SessionGroupPrefixes), "", "`prefixes` of groups, separated by commas: a BreakglassSession grants its group with each prefix as well")
 	f.Bool(string(settings.ClusterExport), false, "warn about references that a cluster ignores, instead of reporting errors")
 	f.Bool(string(settings.StrictKinds), false, "make it an error if a document is of another kind, instead of skipping it")
 	f.Bool(string(settings.StrictRoutes), false, "make it an error if routes of different namespaces match the same requests")

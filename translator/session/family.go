@@ -1,0 +1,31 @@
+package session
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Family is sessions. The zero value has seen no documents. It is not safe for concurrent
+// use.
+type Family struct {
+	resolved *Resolved
+	lowerer  lowerer
+}
+
+// Kinds returns the kinds of the family.
+func (*Family) Kinds() syntax.Kinds { return kinds }
+
+// NewTable returns an empty table.
+func (*Family) NewTable() tables.Table { return new(tables.Sessions) }
+
+// Resolve follows the references of the documents.
+func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
+
+// Lower returns the table of the documents.
+func (f *Family) Lower() (tables.Table, diag.List) { return f.lowerer.lower(f.resolved), nil }
+
+// Emit returns no files: sessions are data.
+func (*Family) Emit(emit.Options) map[string][]byte { return nil }

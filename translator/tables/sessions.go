@@ -1,0 +1,104 @@
+package tables
+
+import "github.com/writ-policy/writ/translator/dates"
+
+// Sessions holds sessions in the form that goes into a bundle as data.compiled.sessions.
+// Rego and the embedded engine decide by it. Equal documents give equal tables.
+type Sessions struct {
+	// Sessions are the BreakglassSessions by name, those that can never be valid included:
+	// a request that names one gets a warning.
+	Sessions Map[Session] `json:"sessions"`
+	// Debug are the DebugSessions that are active. The order of the keys is that of
+	// namespaces, then names.
+	Debug Map[DebugSession] `json:"debug"`
+	// Holders lead from a cluster and a user to the sessions that may be valid for them at
+	// some time.
+	Holders Map[Map[Held]] `json:"holders"`
+}
+
+// Held are the keys of what a user holds on a cluster, in their order.
+type Held struct {
+	Sessions []string `json:"sessions,omitempty"`
+	Debug    []string `json:"debug,omitempty"`
+}
+
+// Session is a BreakglassSession.
+type Session struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Source    string `json:"source"` // file:line of the document
+	Cluster   string `json:"cluster"`
+	User      string `json:"user"`
+	// Groups are the granted one, first, and those that count with it.
+	Groups []string `json:"groups"`
+	// Issuer is the only issuer of users that the session is for, unless AnyIssuer is set.
+	Issuer    string `json:"issuer"`
+	AnyIssuer bool   `json:"anyIssuer,omitempty"`
+	// Unreadable is set for a document with mistakes, in an export of a cluster.
+	Unreadable bool `json:"unreadable,omitempty"`
+	// Refused says why the session is not valid at any time: its state, or "rejected". NoEnd
+	// is set for a session that does not expire, which is never valid either.
+	Refused string `json:"refused,omitempty"`
+	NoEnd   bool   `json:"noEnd,omitempty"`
+	// Dates is when the session is valid; nil: always. Never is the reason of one whose
+	// bounds the clock does not reach.
+	Dates *dates.Period `json:"dates,omitempty"`
+	Never string        `json:"never,omitempty"`
+	// Owner is the name of the escalation that owns the session, empty without one.
+	Owner string `json:"owner,omitempty"`
+	// Policies are the names of deny policies that the session attaches, sorted.
+	Policies []string `json:"policies,omitempty"`
+}
+
+// MayHold reports whether the session can be valid at some time.
+func (s *Session) MayHold() bool {
+	return !s.Unreadable && s.Refused == "" && !s.NoEnd && s.Cluster != "" && s.User != ""
+}
+
+// DebugSession is a DebugSession that is active.
+type DebugSession struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Source    string `json:"source"`
+	Cluster   string `json:"cluster"`
+	// Dates is when the session lets its participants in; nil: always.
+	Dates        *dates.Period `json:"dates,omitempty"`
+	Pods         []PodName     `json:"pods,omitempty"`
+	Subresources []string      `json:"subresources,omitempty"`
+	// Participants are those who may use the pods.
+	Participants []Participant `json:"participants,omitempty"`
+}
+
+// PodName names a pod.
+type PodName struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// Participant is a user of a DebugSession.
+type Participant struct {
+	User string `json:"user"`
+	Role string `json:"role"` // owner or participant
+	// Index is the position in the document.
+	Index int `json:"index"`
+}
+
+// Key implements Table.
+func (*Sessions) Key() string { return "sessions" }
+
+// IsEmpty implements Table.
+func (s *Sessions) IsEmpty() bool { return s.Sessions.Len()+s.Debug.Len() == 0 }
+
+// Features implements Table.
+func (s *Sessions) Features() Features { return Features{featureSessions: !s.IsEmpty()} }
+
+// Entrypoint is empty: sessions are part of the access decision.
+func (*Sessions) Entrypoint() string { return "" }
+
+// JSON implements Table.
+func (s *Sessions) JSON() ([][]byte, error) {
+	out := s.Debug.parts([][]byte{[]byte(`{"debug":`)})
+	out = s.Holders.parts(append(out, []byte(`,"holders":`)))
+	out = s.Sessions.parts(append(out, []byte(`,"sessions":`)))
+	return append(out, []byte("}")), nil
+}
