@@ -15,6 +15,11 @@ type Proposal struct {
 	// Whole states that Documents are all files, whatever is served. A server of bundles
 	// compares such proposals alone.
 	Whole bool `json:"whole,omitempty"`
+	// Ref is a branch, a tag or a commit of the git repository that the server serves: its
+	// documents stand in place of those that are served, before the changes above. Source is
+	// the name of one of several sources.
+	Ref    string `json:"ref,omitempty"`
+	Source string `json:"source,omitempty"`
 }
 
 // File is a file of documents.

@@ -22,6 +22,7 @@ func (s *Server) newExplorer() *explore.Explorer {
 		Current: func() decision.Policies { return s.reloader.Current() },
 		Status:  s.status, Log: s.config.PageLog, Now: s.config.Now,
 		Stored: s.storedRevisions, Open: s.openRevision, Try: s.tryDocuments,
+		Repositories: s.repositories, ReadReference: s.readReference,
 	}
 	if s.clusters != nil {
 		o.Clusters, o.ClusterLabels = s.clusters.Names, s.clusters.Labels

@@ -31,6 +31,9 @@ type sources struct {
 	again     func()        // delivers the last bundle once more; nil if documents are served
 	keys      *keys         // one must have signed a bundle; nil means no signatures
 	gitKeys   *git.Keys     // one must have signed a commit; nil means no signatures
+	// repositories and directories are the sources of documents by location.
+	repositories map[string]*git.Repository
+	directories  map[string]string
 }
 
 // of returns the documents, nil if bundles are served.
@@ -47,6 +50,7 @@ func (s *Server) openSources() error {
 	if s.config.Bundle.Location != "" {
 		return s.openFeed()
 	}
+	s.sources.repositories, s.sources.directories = make(map[string]*git.Repository), make(map[string]string)
 	members := make([]source.Member, len(s.config.Policies))
 	texts := make([]string, len(members))
 	for i, text := range s.config.Policies {
@@ -79,6 +83,7 @@ func (s *Server) openSource(location source.Location) (source.Source, error) {
 		return cluster, nil
 	}
 	if location.Git == nil {
+		s.sources.directories[location.String()] = location.Dir
 		return source.Dir(location.Dir, source.DirOptions{
 			Settle: s.config.Settle, Rescan: s.config.Rescan, NoIgnore: s.config.NoIgnore, Logger: s.log,
 		}), nil
@@ -87,6 +92,7 @@ func (s *Server) openSource(location source.Location) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.sources.repositories[location.String()] = repository
 	before := s.sources.poke
 	s.sources.poke = func() {
 		repository.Poke()

@@ -45,6 +45,11 @@ type Options struct {
 	// Try translates documents and activates the result, which is not served; nil if
 	// documents cannot be tried.
 	Try func(ctx context.Context, s source.Snapshot) (Trial, error)
+	// Repositories are the sources whose documents are in a git repository, and
+	// ReadReference reads those of a location at a reference: a snapshot of the only source,
+	// with its name among others. Its error is a *view.Error. Nil for none.
+	Repositories  func() []view.Repository
+	ReadReference func(ctx context.Context, location, name string) (source.Snapshot, diag.List, error)
 	// Log is how many decisions are kept.
 	Log int
 	// Now is the clock; nil means time.Now.
@@ -60,6 +65,7 @@ type Explorer struct {
 	counts   atomic.Pointer[counts]
 	diffs    diffs
 	risks    risks
+	reading  sync.Mutex // held to read a reference
 
 	mu      sync.Mutex // held to read and write the fields below
 	active  *revision  // the last that Activate was called with
@@ -139,6 +145,9 @@ func New(o Options) *Explorer {
 	}
 	if o.Stored == nil {
 		o.Stored = func() ([]Stored, error) { return nil, nil }
+	}
+	if o.Repositories == nil {
+		o.Repositories = func() []view.Repository { return nil }
 	}
 	return &Explorer{o: o, recorder: newRecorder(o.Log)}
 }

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -25,20 +26,16 @@ func (v *viewer) Propose(ctx context.Context, c view.Caller, p *view.Proposal) (
 	case v.policies.Revision() == "":
 		return nil, view.Errorf(view.NotReady, "no revision is active")
 	}
-	v.x.mu.Lock()
-	read := v.revision.read
-	v.x.mu.Unlock()
-	if read == nil {
-		if !p.Whole {
-			return nil, &view.Error{Reason: view.Invalid, Field: "whole", Message: "the texts of the served documents are not known here, as they are not for a bundle or after a rollback: send all documents, with \"whole\": true"}
-		}
-		read = new(source.Snapshot)
+	read, list, err := v.baseOf(ctx, p)
+	if err != nil {
+		return nil, err
 	}
 	snapshot, err := proposed(read, p)
 	if err != nil {
 		return nil, err
 	}
 	trial, err := v.x.o.Try(ctx, snapshot)
+	trial.Diagnostics = slices.Concat(list, trial.Diagnostics)
 	switch {
 	case ctx.Err() != nil:
 		return nil, view.Errorf(view.Busy, "the comparison took too long")
@@ -55,8 +52,70 @@ func (v *viewer) Propose(ctx context.Context, c view.Caller, p *view.Proposal) (
 	}
 	return v.x.diffOf(ctx, [2]compared{
 		{v.policies, v.revision.texts.all(), v.revision.id[:12]},
-		{trial.Policies, shownFiles(snapshot.Files, trial.Documents, trial.Diagnostics), "proposal"},
+		{trial.Policies, shownFiles(snapshot.Files, trial.Documents, trial.Diagnostics), cmp.Or(p.Ref, "proposal")},
 	})
+}
+
+// baseOf returns the documents that a proposal changes: those that are served, those of a
+// reference, or none. The list has what of the reference cannot be read.
+func (v *viewer) baseOf(ctx context.Context, p *view.Proposal) (*source.Snapshot, diag.List, error) {
+	v.x.mu.Lock()
+	read := v.revision.read
+	v.x.mu.Unlock()
+	switch {
+	case p.Ref != "" && p.Whole:
+		return nil, nil, unfit("whole", "must be false with a ref, which has the other documents")
+	case p.Ref != "":
+		return v.reference(ctx, read, p)
+	case p.Source != "":
+		return nil, nil, unfit("source", "is only for a ref")
+	case read != nil:
+		return read, nil, nil
+	case !p.Whole:
+		return nil, nil, &view.Error{Reason: view.Invalid, Field: "whole", Message: "the texts of the served documents are not known here, as they are not for a bundle or after a rollback: send all documents, with \"whole\": true"}
+	}
+	return new(source.Snapshot), nil, nil
+}
+
+// reference returns what is served with the documents of one source replaced by those of a
+// reference. One reference is read at a time.
+func (v *viewer) reference(ctx context.Context, read *source.Snapshot, p *view.Proposal) (*source.Snapshot, diag.List, error) {
+	var found *view.Repository
+	all := v.x.o.Repositories()
+	names := make([]string, len(all))
+	for i := range all {
+		if names[i] = all[i].Source; names[i] == p.Source || p.Source == "" && len(all) == 1 {
+			found = &all[i]
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, nil, unfit("ref", "the documents that are served are not in a git repository")
+	case found == nil:
+		return nil, nil, unfit("source", "must be one of "+strings.Join(names, ", "))
+	case read == nil && found.Source != "":
+		return nil, nil, unfit("ref", "the documents of the other sources are not known here, as they are not after a rollback")
+	case !v.x.reading.TryLock():
+		return nil, nil, view.Errorf(view.Busy, "another git reference is being read; try again")
+	}
+	defer v.x.reading.Unlock()
+	then, list, err := v.x.o.ReadReference(ctx, found.Location, p.Ref)
+	if err != nil || read == nil {
+		return &then, list, err
+	}
+	at := slices.IndexFunc(read.Origins, func(o source.Origin) bool { return o.Name == found.Source })
+	if at < 0 {
+		return nil, nil, view.Errorf(view.Internal, "the source of the reference is not served")
+	}
+	out := *read
+	out.Files = slices.DeleteFunc(slices.Clone(read.Files), func(f source.File) bool { return f.Origin == at })
+	for _, f := range then.Files {
+		f.Origin = at
+		out.Files = append(out.Files, f)
+	}
+	out.Origins = slices.Clone(read.Origins)
+	out.Origins[at] = then.Origins[0]
+	return &out, list, nil
 }
 
 // proposed returns a snapshot after a change.

@@ -89,7 +89,7 @@ func (v *viewer) Revisions(c view.Caller) (*view.Revisions, error) {
 	refused := slices.Clone(v.x.refused)
 	v.x.mu.Unlock()
 	slices.Reverse(refused)
-	out := &view.Revisions{Revisions: list, Refused: append([]view.Refused{}, refused...)}
+	out := &view.Revisions{Revisions: list, Refused: append([]view.Refused{}, refused...), Repositories: append([]view.Repository{}, v.x.o.Repositories()...)}
 	var missing [][2]string
 	for i := range min(len(list)-1, maxPast) {
 		pair := [2]string{list[i+1].Revision, list[i].Revision}

@@ -22,9 +22,12 @@ type proposalContent struct {
 	// paths, one on a line.
 	Path, Text, Folder, Removed string
 	Whole                       bool
-	Error                       string
-	Diagnostics                 []diagnostic
-	Diff                        *difference
+	// Ref is a reference of the repository of Source, one of Repositories.
+	Ref, Source  string
+	Repositories []view.Repository
+	Error        string
+	Diagnostics  []diagnostic
+	Diff         *difference
 }
 
 // changesTabs are the views of changes.
@@ -35,26 +38,33 @@ func changesTabs(current string) []tab {
 	}
 }
 
-func proposalFrame(c *proposalContent) frame {
-	c.Tabs = changesTabs(proposalPath)
-	return frame{Title: "Before a merge", Lead: "What documents would change that are not served. Nothing is stored.", Content: c}
+func proposalFrame(q *question, c *proposalContent) (frame, error) {
+	revisions, err := q.Revisions(q.caller)
+	if err != nil {
+		return frame{}, err
+	}
+	c.Tabs, c.Repositories = changesTabs(proposalPath), revisions.Repositories
+	return frame{Title: "Before a merge", Lead: "What documents would change that are not served. Nothing is stored.", Content: c}, nil
 }
 
 // proposal is the empty form.
 func proposal(_ context.Context, q *question) (frame, error) {
-	return proposalFrame(&proposalContent{Path: q.value("path")}), nil
+	return proposalFrame(q, &proposalContent{Path: q.value("path"), Ref: q.value("ref"), Source: q.value("source")})
 }
 
 // propose compares the documents of the form with those that are served.
 func propose(ctx context.Context, q *question) (frame, error) {
-	c := &proposalContent{Path: posted(q, "path"), Text: posted(q, "text"), Folder: posted(q, "folder"), Removed: posted(q, "removed"), Whole: posted(q, "whole") != ""}
-	shown := proposalFrame(c)
+	c := &proposalContent{Path: posted(q, "path"), Text: posted(q, "text"), Folder: posted(q, "folder"), Removed: posted(q, "removed"), Whole: posted(q, "whole") != "", Ref: posted(q, "ref"), Source: posted(q, "source")}
+	shown, err := proposalFrame(q, c)
+	if err != nil {
+		return frame{}, err
+	}
 	asked, err := c.read(q.posted.File["files"])
 	if err != nil {
 		return frame{}, err
 	}
-	if len(asked.Documents)+len(asked.Removed) == 0 {
-		c.Error, shown.Status = "Paste a document, choose files, or name a file to remove.", http.StatusBadRequest
+	if len(asked.Documents)+len(asked.Removed) == 0 && c.Ref == "" {
+		c.Error, shown.Status = "Paste a document, choose files, name a file to remove or a git reference.", http.StatusBadRequest
 		return shown, nil
 	}
 	diff, err := q.Propose(ctx, q.caller, asked)
@@ -69,6 +79,8 @@ func propose(ctx context.Context, q *question) (frame, error) {
 		}
 	case isReason(err, view.Invalid):
 		c.Error, shown.Status = sentence(refused.Message), http.StatusBadRequest
+	case c.Ref != "" && isReason(err, view.Busy):
+		c.Error, shown.Status = sentence(refused.Message), http.StatusServiceUnavailable
 	case err != nil:
 		return frame{}, err
 	default:
@@ -94,7 +106,10 @@ func posted(q *question, name string) string {
 
 // read returns the proposal of the form.
 func (c *proposalContent) read(files []*multipart.FileHeader) (*view.Proposal, error) {
-	p := &view.Proposal{Whole: c.Whole}
+	p := &view.Proposal{Whole: c.Whole, Ref: c.Ref}
+	if p.Ref != "" {
+		p.Source = c.Source
+	}
 	if c.Text != "" {
 		p.Documents = append(p.Documents, view.ProposedFile{Path: c.Path, Content: c.Text + "\n"})
 	}

@@ -43,11 +43,20 @@ func TestProposal(t *testing.T) {
 		"a text": {
 			map[string]string{"path": "a.yaml", "text": "kind: Role"}, nil, "auditor",
 			http.StatusOK, "Eve can now get, list pods in hammer", `{[{a.yaml kind: Role
-}] [] false}`,
+}] [] false  }`,
+		},
+		"a reference": {
+			map[string]string{"ref": " team/x ", "source": "prod"}, nil, "auditor", http.StatusOK, "and then team/x", `{[] [] false team/x prod}`,
+		},
+		"a reference that is not there":    {map[string]string{"ref": "none"}, nil, "auditor", http.StatusBadRequest, `value="none"`, ""},
+		"a repository that cannot be read": {map[string]string{"ref": "slow"}, nil, "auditor", http.StatusServiceUnavailable, "The transfer stalled.", ""},
+		"a source without a reference": {
+			map[string]string{"path": "a.yaml", "text": "kind: Role", "source": "prod"}, nil, "auditor", http.StatusOK, "Eve can now", `{[{a.yaml kind: Role
+}] [] false  }`,
 		},
 		"a file of a folder, and the rest": {
 			map[string]string{"folder": "teams/shop", "removed": "b.yaml\r\nc.yaml", "whole": "1"}, map[string]string{"r.yaml": "kind: Role"}, "auditor",
-			http.StatusOK, "Eve can now", `{[{teams/shop/r.yaml kind: Role}] [b.yaml c.yaml] true}`,
+			http.StatusOK, "Eve can now", `{[{teams/shop/r.yaml kind: Role}] [b.yaml c.yaml] true  }`,
 		},
 		"mistakes": {
 			map[string]string{"path": "a.yaml", "text": "role: edti"}, nil, "auditor",

@@ -163,6 +163,12 @@ func (r *recorded) Propose(_ context.Context, _ view.Caller, p *view.Proposal) (
 		found := view.Diagnostic{File: "a.yaml", Line: 1, Column: 7, Length: 4, Severity: "error", Code: "dangling-role", Message: `role "<edti>" is not declared`, Text: "role: edti"}
 		return nil, &view.Error{Reason: view.Mistaken, Message: "the documents have 1 error", Diagnostics: []view.Diagnostic{found}}
 	}
+	switch p.Ref {
+	case "none":
+		return nil, &view.Error{Reason: view.Invalid, Field: "ref", Message: "the git reference: the repository has no reference \"none\""}
+	case "slow":
+		return nil, &view.Error{Reason: view.Busy, Message: "the transfer stalled"}
+	}
 	if len(p.Removed) > 0 && p.Removed[0] == "none.yaml" {
 		return nil, &view.Error{Reason: view.Invalid, Message: "removed[0]: file \"none.yaml\" is not served"}
 	}

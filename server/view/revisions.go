@@ -28,6 +28,19 @@ type Proposal struct {
 	Removed []string `json:"removed,omitempty"`
 	// Whole states that Documents are all files, whatever is served.
 	Whole bool `json:"whole,omitempty"`
+	// Ref is a branch, a tag or a commit of the repository of a source. The documents of the
+	// source are then those of the reference, before the changes above. Source is
+	// Repository.Source; it may be empty if there is one repository.
+	Ref    string `json:"ref,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// Repository is a source whose documents are in a git repository.
+type Repository struct {
+	// Source is the name of the source among several; empty for the only one.
+	Source string `json:"source"`
+	// Location is where the documents are, without credentials.
+	Location string `json:"location"`
 }
 
 // ProposedFile is a file of a Proposal.
@@ -40,6 +53,8 @@ type ProposedFile struct {
 type Revisions struct {
 	Revisions []Revision `json:"revisions"`
 	Refused   []Refused  `json:"refused"`
+	// Repositories are the sources whose references can be compared with what is served.
+	Repositories []Repository `json:"repositories"`
 	// Comparing states that summaries are being computed.
 	Comparing bool `json:"comparing,omitempty"`
 }

@@ -174,6 +174,18 @@ func (m *member) named(snapshot Snapshot, list diag.List) *reading {
 	return &reading{snapshot, list}
 }
 
+// Named returns a snapshot of the source at a location, in the form of MemberStatus, with the
+// paths that it has in the union.
+func (u *Union) Named(location string, snapshot Snapshot, list diag.List) (Snapshot, diag.List) {
+	for _, m := range u.members {
+		if m.Location.String() == location {
+			named := m.named(snapshot, list)
+			return named.snapshot, named.list
+		}
+	}
+	return snapshot, list
+}
+
 // named returns the origin with the name and the paths that it has in the union.
 func (o Origin) named(m *member) Origin {
 	o.Name = m.name

@@ -64,6 +64,10 @@ func (a *API) proposal(r *http.Request) (*view.Proposal, *exchange.Refusal) {
 			}
 		case key == "removed":
 			p.Removed = f.Texts(key, value)
+		case key == "ref":
+			p.Ref = f.Text(key, value)
+		case key == "source":
+			p.Source = f.Text(key, value)
 		case key == "whole":
 			isTrue := string(value) == "true"
 			if p.Whole = isTrue; !isTrue && string(value) != "false" {
@@ -73,8 +77,8 @@ func (a *API) proposal(r *http.Request) (*view.Proposal, *exchange.Refusal) {
 			return nil, exchange.BadRequest(key, fmt.Sprintf("unknown field %q", key))
 		}
 	}
-	if !isGiven && len(p.Removed) == 0 {
-		f.Refuse("documents", "given, or removed: the files that change")
+	if !isGiven && len(p.Removed) == 0 && p.Ref == "" {
+		f.Refuse("documents", "given, or removed: the files that change, or ref")
 	}
 	return &p, f.Refused
 }

@@ -129,6 +129,8 @@ func (r *Repository) httpTransport() (*http.Transport, error) {
 			return nil, err
 		}
 	}
+	r.connecting.Lock()
+	defer r.connecting.Unlock()
 	if r.http != nil && bytes.Equal(cas, r.cas) {
 		return r.http, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
 	"github.com/writ-policy/writ/translator/source"
 )
@@ -21,8 +22,6 @@ func (l localRemote) open() (localStorage, error) {
 	return storage, nil
 }
 
-// resolve reads only the references that ref can name: a broken other reference or a
-// leftover lock must not matter.
 func (l localRemote) resolve(_ context.Context, ref string) (plumbing.Hash, error) {
 	if plumbing.IsHash(ref) {
 		return plumbing.NewHash(ref), nil
@@ -31,15 +30,21 @@ func (l localRemote) resolve(_ context.Context, ref string) (plumbing.Hash, erro
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
+	return storage.find(ref)
+}
+
+// find returns the hash that ref names. It reads only the references that ref can name: a
+// broken other reference or a leftover lock must not matter.
+func (s localStorage) find(ref string) (plumbing.Hash, error) {
 	var readErr error
 	var known []plumbing.ReferenceName
-	if list, err := storage.IterReferences(); err == nil {
+	if list, err := s.IterReferences(); err == nil {
 		_ = list.ForEach(func(r *plumbing.Reference) error { known = append(known, r.Name()); return nil })
 	}
 	hash, err := findReference(func(name plumbing.ReferenceName) *plumbing.Reference {
-		r, err := storage.Reference(name)
+		r, err := s.Reference(name)
 		if err != nil {
-			if !errors.Is(err, plumbing.ErrReferenceNotFound) && readErr == nil {
+			if !errors.Is(err, plumbing.ErrReferenceNotFound) && !errors.Is(err, dotgit.ErrIsDir) && readErr == nil {
 				readErr = fmt.Errorf("reference %q: %w", name, source.TrimPath(err))
 			}
 			return nil

@@ -54,10 +54,11 @@ func (r *Repository) newRemote() (remote, error) {
 // errInvalidURL does not quote the URL, which may contain a password.
 var errInvalidURL = errors.New("the git location must be a URL")
 
-// findReference resolves ref in the order of git: a full name, then a tag, then a branch. If
-// no reference matches, it returns an error with the most similar name of known.
+// findReference resolves ref in the order of git: a full name, then a tag, then a branch, then
+// a branch of another repository. If no reference matches, it returns an error with the most
+// similar name of known.
 func findReference(lookup func(plumbing.ReferenceName) *plumbing.Reference, ref string, known []plumbing.ReferenceName) (plumbing.Hash, error) {
-	names := []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref}
+	names := []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref, "refs/remotes/" + ref}
 	switch {
 	case ref == "":
 		names = []string{"HEAD"}
@@ -80,10 +81,7 @@ func findReference(lookup func(plumbing.ReferenceName) *plumbing.Reference, ref 
 			return r.Hash(), nil
 		}
 	}
-	if ref == "" {
-		return plumbing.ZeroHash, errors.New("the repository has no HEAD")
-	}
-	return plumbing.ZeroHash, fmt.Errorf("the repository has no reference %q%s", ref, suggestion(known, ref))
+	return plumbing.ZeroHash, &missingReference{ref, suggestion(known, ref)}
 }
 
 // suggestion returns the end of a message: a question with the most similar name, or nothing.

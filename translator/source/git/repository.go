@@ -25,7 +25,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -91,11 +90,13 @@ type Repository struct {
 	o    Options
 	poke chan struct{}
 
-	mu      sync.Mutex // held through a whole fetch
+	mu      sync.Mutex // held through a whole fetch of Snapshot
 	last    lastRead
 	refused refusal
-	http    *http.Transport // reused between fetches, for its connections
-	cas     []byte          // the additional certificates that http trusts
+
+	connecting sync.Mutex      // held to read and write the fields below
+	http       *http.Transport // reused between fetches, for its connections
+	cas        []byte          // the additional certificates that http trusts
 }
 
 // lastRead is the result of the previous Snapshot.
@@ -172,16 +173,7 @@ func (r *Repository) Snapshot(ctx context.Context) (snapshot source.Snapshot, li
 	defer r.mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, errTimeout)
 	defer cancel()
-	defer func() {
-		if cause := recover(); cause != nil {
-			r.o.Logger.Error("panic while reading a repository", "panic", cause, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic while reading: %v", cause)
-		}
-		if err != nil {
-			snapshot, list = source.Snapshot{}, nil
-			err = &readError{fmt.Sprintf("read %s: ", source.Location{Git: &r.o.Location}), err}
-		}
-	}()
+	defer r.settle(&snapshot, &list, &err)
 	return r.read(ctx)
 }
 
@@ -210,7 +202,9 @@ func (r *Repository) read(ctx context.Context) (source.Snapshot, diag.List, erro
 	if r.refused.err != nil && r.refused.ref == hash && r.refused.base == base {
 		return source.Snapshot{}, nil, r.refused.err
 	}
-	snapshot, list, err := r.fetch(ctx, remote, hash, base)
+	snapshot, list, err := r.fetch(ctx, remote, hash, func(objects objectStore) (*object.Commit, error) {
+		return r.verifiedCommit(ctx, remote, objects, hash, base)
+	})
 	var descent *DescentError
 	if errors.As(err, &descent) {
 		r.refused = refusal{hash, base, err}
@@ -223,8 +217,9 @@ func (r *Repository) read(ctx context.Context) (source.Snapshot, diag.List, erro
 	return snapshot, list, nil
 }
 
-// fetch fetches a commit, verifies its signature and its descent, and reads its tree.
-func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Hash, base string) (source.Snapshot, diag.List, error) {
+// fetch fetches a commit and reads its tree. verified returns the commit if its tree may be
+// read.
+func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Hash, verified func(objectStore) (*object.Commit, error)) (source.Snapshot, diag.List, error) {
 	var objects objectStore
 	var release func()
 	err := progress.Do(ctx, progress.Fetch, func(ctx context.Context) (err error) {
@@ -235,7 +230,7 @@ func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Has
 		return source.Snapshot{}, nil, err
 	}
 	defer release()
-	commit, err := r.verifiedCommit(ctx, remote, objects, hash, base)
+	commit, err := verified(objects)
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
@@ -249,6 +244,7 @@ func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Has
 	return snapshot, list, nil
 }
 
+// verifiedCommit verifies the signature and the descent of a commit.
 func (r *Repository) verifiedCommit(ctx context.Context, remote remote, objects objectStore, hash plumbing.Hash, base string) (*object.Commit, error) {
 	commit, err := readCommit(objects, hash)
 	if err != nil {
