@@ -99,8 +99,9 @@ func (random Random) Documents() []string {
 				i, namespace, i, random.IntN(3), random.IntN(2)))
 	}
 	for i := range 2 {
-		out = append(out, fmt.Sprintf(`{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d%d}, spec: {appliesTo: {clusters: %s}, rules: [{verbs: %s, apiGroups: [""], resources: %s, namespaces: {patterns: %s}}]}}`,
-			i, random.some("prod-*", "*", "lab"), random.some("get", "delete"), random.some("pods", "secrets", "*/exec"), random.some("sh*", "lab", "*", "**")))
+		out = append(out, fmt.Sprintf(`{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d%d}, spec: {appliesTo: {clusters: %s}, rules: [{verbs: %s, apiGroups: [""], resources: %s, namespaces: {patterns: %s}%s}]}}`,
+			i, random.some("prod-*", "*", "lab", "?ab", "prod**1"), random.some("get", "delete"), random.some("pods", "secrets", "*/exec"),
+			random.some("sh*", "lab", "*", "**", "s**p", "?hop", "l?b*", "[l-s]*", `la\b`, ""), random.Pick("", "", fmt.Sprintf(", resourceNames: %s", random.some("a", "a**", "?", "", "*")))))
 	}
 	return out
 }
