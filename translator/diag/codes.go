@@ -162,6 +162,7 @@ const (
 	Escalation        Code = "escalation"
 	StockRoleInMaster Code = "stock-role-in-master"
 	ReviewDenies      Code = "review-denies"
+	SelectorTrust     Code = "selector-trust"
 
 	RiskAllPowers       Code = "risk-all-powers"
 	RiskEverybody       Code = "risk-everybody"

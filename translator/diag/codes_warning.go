@@ -149,9 +149,19 @@ roleRef: {namespace: master, name: admin}`,
 		Code: "review-denies", Severity: Warning,
 		Summary: "the deny rule denies every SubjectAccessReview that it matches",
 		Text: `A SubjectAccessReview has neither the labels of the object nor the fields that change. A
-restriction that reads them cannot be decided there, and an undecided deny rule denies.`,
+restriction that reads them cannot be decided there, and an undecided deny rule denies. Only a list
+or watch says something of labels, by its selector.`,
 		Example: `- {deny: true, verbs: [delete], resourceKinds: [pods], attributeRestrictions: {labelsContain: [protected]}}`,
 		Instead: `- {deny: true, verbs: [delete], resourceKinds: [pods]}`,
+	},
+	{
+		Code: "selector-trust", Severity: Warning,
+		Summary: "a selector decides the rule for kinds whose server may ignore it",
+		Text: `labelsContain and fieldsSelect are decided for list and watch by the selector of the request, which
+limits what is returned only if the server applies it. Kubernetes does for its own kinds and for custom
+resources. Aggregated API servers exist that ignore selectors and return everything.`,
+		Example: `- {verbs: [list], resourceKinds: [gadgets], attributeRestrictions: {labelsContain: [tier=gold]}}`,
+		Instead: `- {verbs: [get], resourceKinds: [gadgets], attributeRestrictions: {labelsContain: [tier=gold]}}`,
 	},
 }
 

@@ -14,13 +14,15 @@ import (
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/implication"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 // InCheck reports whether a code is one of translating documents, without lint.
 func InCheck(code diag.Code) bool {
 	return !strings.HasPrefix(string(code), "risk-") &&
-		!slices.Contains([]diag.Code{diag.EscalationGrant, diag.Escalation, diag.StockRoleInMaster, diag.ReviewDenies, diag.Expired, diag.EndsSoon, diag.TestNeedsNow}, code)
+		!slices.Contains([]diag.Code{diag.EscalationGrant, diag.Escalation, diag.StockRoleInMaster, diag.ReviewDenies, diag.SelectorTrust, diag.Expired, diag.EndsSoon, diag.TestNeedsNow}, code)
 }
 
 // Check returns the warnings about documents that compile, sorted.
@@ -36,6 +38,7 @@ func Check(r *access.Resolved, access *tables.Access) diag.List {
 	for _, role := range r.OriginRoles {
 		list = append(list, originGrants(role, access)...)
 		list = append(list, reviewDenials(role, access)...)
+		list = append(list, trustedSelectors(role, access)...)
 	}
 	list = append(list, stockRolesInMaster(r)...)
 	return list.Sorted()
@@ -95,6 +98,41 @@ func reviewDenials(d *access.OriginRole, access *tables.Access) diag.List {
 		})
 	}
 	return list
+}
+
+// trustedSelectors warns about rules that the selector of a list decides, for kinds that
+// Kubernetes does not serve itself.
+func trustedSelectors(d *access.OriginRole, access *tables.Access) diag.List {
+	var list diag.List
+	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
+	for i := range role.Origin {
+		rule := &role.Origin[i]
+		r := rule.Restrictions
+		if r == nil || r.Labels == nil && r.Select == nil || !implication.MatchesVerb(rule, "list", "") && !implication.MatchesVerb(rule, "watch", "") {
+			continue
+		}
+		foreign := slices.IndexFunc(rule.Kinds, func(kind string) bool { return !strings.Contains(kind, "/") && !isBuiltIn(kind) })
+		if foreign < 0 {
+			continue
+		}
+		list.Add(diag.Diagnostic{
+			Position: d.Rules[i].Restrictions.At,
+			Severity: diag.Warning,
+			Code:     diag.SelectorTrust,
+			Message: fmt.Sprintf("the selector of a list decides rule %d of Role %q for kind %s: an aggregated API server that ignores selectors returns every object",
+				i, d.Name, syntax.Quote(rule.Kinds[foreign])),
+			Hint: "leave list and watch out for kinds of servers that ignore selectors",
+		})
+	}
+	return list
+}
+
+// isBuiltIn reports whether Kubernetes serves a kind itself.
+func isBuiltIn(kind string) bool {
+	return slices.ContainsFunc(tables.KindSynonyms(kind), func(word string) bool {
+		_, found := vocabulary.GroupOf(word)
+		return found
+	})
 }
 
 // onlySelects reports whether a rule matches no verb but those whose reviews have a selector.
