@@ -55,6 +55,21 @@ func TestSnapshotHasAllKinds(t *testing.T) {
 	}
 }
 
+// Annotations of writ are dates; all others are not policy.
+func TestSnapshotKeepsDates(t *testing.T) {
+	a := newAPIServer(t)
+	a.set(func() {
+		a.put("clusterrolebindings", "", "until", object{"metadata": object{"name": "until", "annotations": object{
+			"writ.dev/not-after": "2026-03-01T10:00:00Z", "kubectl.kubernetes.io/last-applied-configuration": "{}",
+		}}})
+	})
+	snapshot, _, _ := read(t, a.open(t, "kube:", nil))
+	want := `"metadata":{"annotations":{"writ.dev/not-after":"2026-03-01T10:00:00Z"},"name":"until"}`
+	if got := string(snapshot.Files[0].Content); !strings.Contains(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestSnapshotIsNarrowed(t *testing.T) {
 	a := newAPIServer(t)
 	a.set(func() {

@@ -18,6 +18,9 @@ import (
 // creationTimestamp is the API server's, and orders routes and policies.
 var policyMetadata = []string{"name", "namespace", "labels", "creationTimestamp"}
 
+// annotationPrefix begins the annotations that documents can mean something by.
+const annotationPrefix = "writ.dev/"
+
 // serverFields are what servers and controllers fill in, and not policy.
 var serverFields = []string{"status"}
 
@@ -50,7 +53,22 @@ func prune(object map[string]any) map[string]any {
 				metadata[key] = value
 			}
 		}
+		if annotations := policyAnnotations(all["annotations"]); len(annotations) > 0 {
+			metadata["annotations"] = annotations
+		}
 		out["metadata"] = metadata
+	}
+	return out
+}
+
+// policyAnnotations returns the annotations that are policy.
+func policyAnnotations(all any) map[string]any {
+	annotations, _ := all.(map[string]any)
+	out := make(map[string]any)
+	for key, value := range annotations {
+		if strings.HasPrefix(key, annotationPrefix) {
+			out[key] = value
+		}
 	}
 	return out
 }
