@@ -30,7 +30,7 @@ var flow = [][]string{
 	{"translator/source/git", "translator/source/kube", "translator/implication", "translator/emit", "translator/cel", "translator/directory"},
 	{"translator/extension"},
 	{"translator/decisiontest", "translator/inventory", "translator/deny", "translator/session", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},
-	{"translator/access", "translator/gateway"},
+	{"translator/access", "translator/gateway", "translator/escalation"},
 	{"translator/lint/accept"},
 	{"translator/lint", "translator/footprint"},
 	{"translator"},

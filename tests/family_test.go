@@ -22,7 +22,8 @@ var namedBy = map[string]struct {
 }{
 	"access":       {"Access", 11},
 	"decisiontest": {"", 3},
-	"deny":         {"Deny", 2},
+	"deny":         {"Deny", 3}, // who may request an escalation is a table of another family
+	"escalation":   {"Requestable", 1},
 	"extension":    {"", 5},
 	"gateway":      {"Gateway", 14},
 	"inventory":    {"Inventory", 4},

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/escalation"
 	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/gateway"
 	"github.com/writ-policy/writ/translator/inventory"
@@ -47,6 +48,7 @@ func registered() []Family {
 		new(decisiontest.Family),
 		new(deny.Family),
 		new(session.Family),
+		new(escalation.Family),
 		new(visibility.Family),
 		new(gateway.Family),
 		new(inventory.Family),

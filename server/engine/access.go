@@ -39,13 +39,15 @@ func (e *Engine) decideAt(ctx context.Context, v evaluation, now time.Time) (dec
 	return e.evaluate(ctx, v, now)
 }
 
-// named returns the request with the cluster that it is about, which extensions read.
+// named returns the request with the cluster that it is about, and the tenant of that.
 func (e *Engine) named(r *decision.Request) *decision.Request {
-	if e.access.Cluster == r.Cluster || e.access.Cluster == "" {
+	cluster := cmp.Or(e.access.Cluster, r.Cluster)
+	tenant := e.tenants.Of(cluster, r.Tenant)
+	if cluster == r.Cluster && tenant == r.Tenant {
 		return r
 	}
 	named := *r
-	named.Cluster = e.access.Cluster
+	named.Cluster, named.Tenant = cluster, tenant
 	return &named
 }
 

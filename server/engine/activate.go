@@ -65,6 +65,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		data:         dataOf(b),
 		tree:         match.Build(access, before),
 		denials:      match.NewDenials(b.Tables),
+		tenants:      tables.TenantsOf(b.Tables),
 		now:          o.Now,
 		timeout:      o.Timeout,
 		requireRoute: o.RequireRoute,

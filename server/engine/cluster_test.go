@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"strings"
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
@@ -35,7 +37,12 @@ spec:
 // with those of last.
 func activateCluster(t *testing.T, from *translator.Translator, cluster string, last *Engine) *Engine {
 	t.Helper()
-	snapshot := source.Snapshot{Cluster: cluster, Files: []source.File{{Path: "p.yaml", Content: []byte(ofClusters)}}}
+	return activateTenants(t, from, cluster, ofClusters, last)
+}
+
+func activateTenants(t *testing.T, from *translator.Translator, cluster, documents string, last *Engine) *Engine {
+	t.Helper()
+	snapshot := source.Snapshot{Cluster: cluster, Files: []source.File{{Path: "p.yaml", Content: []byte(documents), Hash: sha256.Sum256([]byte(documents))}}}
 	result, list := from.Translate(t.Context(), snapshot)
 	if result == nil {
 		t.Fatal(list)
@@ -87,6 +94,45 @@ func TestKeepsNoDecisionOfOtherClusters(t *testing.T) {
 		everyCluster := other.ListPermissions(t.Context(), decision.Principal{User: "alice"}, nil, func(string) map[string]string { return nil })
 		if len(everyCluster.Accessible) != 1 || everyCluster.Accessible[0].Cluster != "prod" || everyCluster.EvaluationError != "" {
 			t.Errorf("prod lists %+v", everyCluster)
+		}
+	}
+}
+
+const ofTenants = `apiVersion: breakglass.t-caas.telekom.com/v1alpha1
+kind: DenyPolicy
+metadata: {name: bank}
+spec:
+  appliesTo: {tenants: [bank]}
+  rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]
+---
+apiVersion: breakglass.t-caas.telekom.com/v1alpha1
+kind: ClusterConfig
+metadata: {name: prod}
+spec: {tenant: TENANT}
+`
+
+// The tenant of a request is that of its cluster: for the decision, for the key of the
+// cache, and for decisions that are kept.
+func TestTenantIsThatOfTheCluster(t *testing.T) {
+	for cluster, named := range map[string]string{"": "prod", "prod": ""} {
+		r := &decision.Request{User: "alice", Verb: "get", Resource: "pods", Cluster: named}
+		from := translator.New(translator.Options{})
+		shop := activateTenants(t, from, cluster, strings.Replace(ofTenants, "TENANT", "shop", 1), nil)
+		bank := activateTenants(t, from, cluster, strings.Replace(ofTenants, "TENANT", "bank", 1), shop)
+		if shop.Access(t.Context(), r).Denied || !bank.Access(t.Context(), r).Denied {
+			t.Errorf("cluster %q: want a denial for the tenant bank alone", cluster)
+		}
+		key := shop.AccessKey(nil, r)
+		if bank.KeepsAccess(r, shop.Revision(), key) {
+			t.Errorf("cluster %q: a decision for the tenant shop is kept", cluster)
+		}
+		own := *r
+		own.Tenant = "shop"
+		if bank.Access(t.Context(), &own).Denied || string(bank.AccessKey(nil, &own)) == string(bank.AccessKey(nil, r)) {
+			t.Errorf("cluster %q: the request's own tenant does not win", cluster)
+		}
+		if !bank.KeepsAccess(&own, shop.Revision(), shop.AccessKey(nil, &own)) {
+			t.Errorf("cluster %q: the decision for the request's own tenant is not kept", cluster)
 		}
 	}
 }

@@ -86,6 +86,7 @@ type Engine struct {
 	data     *bundleData
 	tree     *match.Tree
 	denials  *match.Denials
+	tenants  tables.Tenants
 	gateways *tables.Gateway // nil without documents of that family
 	routes   *gateway.Policies
 	headers  map[decision.GatewayTarget][]string

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/projection"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // projected is what one revision projects requests by, and what changed with it.
@@ -18,6 +19,7 @@ type projected struct {
 	revision string
 	cluster  string // the only one that the revision decides on; empty for all
 	tree     *match.Tree
+	tenants  tables.Tenants
 	// rules is a hash of the Rego that access decisions evaluate, apart from denials.
 	rules      string
 	denials    denyRules
@@ -36,11 +38,12 @@ const maxEarlier = 16
 func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*projected) {
 	now = &projected{
 		revision:       b.Manifest.Revision,
-		AccessKeys:     projection.NewAccessKeys(b.Footprint, e.tree),
+		AccessKeys:     projection.NewAccessKeys(b.Footprint, e.tree, e.tenants),
 		VisibilityKeys: projection.NewVisibilityKeys(nil),
 		GatewayKeys:    projection.NewGatewayKeys(nil),
 		cluster:        e.access.Cluster,
 		tree:           e.tree,
+		tenants:        e.tenants,
 		rules:          b.Hash(func(path string) bool { return decidesAccess(path) && !isDenial(path) }),
 		denials:        denyRulesOf(b, e),
 	}
@@ -91,7 +94,7 @@ func (e *Engine) KeepsAccess(r *decision.Request, earlier string, key []byte) bo
 // changesAccess reports whether the decision on r may differ from that of the revision
 // before.
 func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
-	if p.rules != before.rules || p.cluster != before.cluster || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
+	if p.rules != before.rules || p.cluster != before.cluster || p.tenants.Of(r.Cluster, r.Tenant) != before.tenants.Of(r.Cluster, r.Tenant) || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
 		return true
 	}
 	for _, group := range r.Groups {

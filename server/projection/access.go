@@ -26,6 +26,7 @@ type AccessKeys struct {
 	apiGroups               set
 	names, namespaces       *values
 	clusters, tenants       *values
+	tenantOf                tables.Tenants
 	sessions, escalations   *values
 	groups                  set // that escalations name
 	paths                   set
@@ -144,7 +145,7 @@ func (p *AccessKeys) appendFacts(b []byte, r *decision.Request, reads tables.Rea
 	for _, fact := range [...]struct {
 		values *values
 		value  string
-	}{{p.clusters, r.Cluster}, {p.tenants, r.Tenant}, {p.sessions, r.Session}, {p.escalations, r.Escalation}} {
+	}{{p.clusters, r.Cluster}, {p.tenants, p.tenantOf.Of(r.Cluster, r.Tenant)}, {p.sessions, r.Session}, {p.escalations, r.Escalation}} {
 		if fact.values.isRead() {
 			b = fact.values.append(b, fact.value)
 		}

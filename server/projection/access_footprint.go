@@ -8,7 +8,7 @@ import (
 )
 
 // NewAccessKeys returns the projection for a footprint; nil keeps whole requests.
-func NewAccessKeys(f *footprint.Footprint, subjects Subjects) *AccessKeys {
+func NewAccessKeys(f *footprint.Footprint, subjects Subjects, tenants tables.Tenants) *AccessKeys {
 	if f == nil {
 		return &AccessKeys{whole: true}
 	}
@@ -24,6 +24,7 @@ func NewAccessKeys(f *footprint.Footprint, subjects Subjects) *AccessKeys {
 		namespaces:      valuesOf(a.Namespaces),
 		clusters:        valuesOf(a.Clusters),
 		tenants:         valuesOf(a.Tenants),
+		tenantOf:        tenants,
 		sessions:        valuesOf(a.Sessions),
 		escalations:     valuesOf(a.Escalations),
 		groups:          setOf(a.Groups),

@@ -198,6 +198,11 @@ func loadDocument(w *access.World, d node, namespace, name string) {
 		p := denyPolicy(d.object("spec"), name)
 		p.Dates = annotatedDates(d)
 		w.DenyPolicies = append(w.DenyPolicies, p)
+	case denied && kind == "clusterconfig":
+		if w.Tenants == nil {
+			w.Tenants = make(map[string]string)
+		}
+		w.Tenants[name] = d.object("spec").text("tenant", "")
 	case denied:
 		w.Escalations = append(w.Escalations, escalation(d.object("spec"), namespace, name))
 	case kubernetes && strings.HasSuffix(kind, "binding"):

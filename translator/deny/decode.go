@@ -22,8 +22,8 @@ const (
 // kinds of the group that hold no policy.
 var kinds = slices.Concat(
 	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).WithDates(kindDenyPolicy).WithWords("breakglass").WithTexts(fieldTexts),
-	syntax.SkippedKinds(group, "ClusterConfig", "DebugSessionTemplate", "DebugPodTemplate",
-		"DebugSessionClusterBinding", "IdentityProvider", "MailProvider", "AuditConfig"),
+	syntax.SkippedKinds(group, "DebugSessionTemplate", "DebugPodTemplate",
+		"DebugSessionClusterBinding", "MailProvider", "AuditConfig"),
 )
 
 const (
@@ -40,6 +40,7 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 	c := d.Cursor(n, h.Kind, false)
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind", "status")
+	status := c.Value("status")
 	identified, period := decodeDenyPolicyMetadata(d, c, &h)
 	spec := c.RequiredMapping("spec", "")
 	if h.Kind == kindDenyPolicy {
@@ -50,6 +51,9 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 		}
 	} else {
 		e := &BreakglassEscalation{Header: h}
+		if h.Object {
+			e.Ready = readyIn(status)
+		}
 		decodeEscalation(d, spec, e)
 		if identified {
 			d.Out = append(d.Out, e)
@@ -59,7 +63,7 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 	c.Done()
 }
 
-// metadata is wha// decodeDenyPolicyMetadata reads metadata and reports whether it identifies the
+// decodeDenyPolicyMetadata reads metadata and reports whether it identifies the
 // document, which a namespace does not.
 func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) (identified bool, period syntax.Dates) {
 	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}")

@@ -1,6 +1,7 @@
 package deny
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -17,25 +18,27 @@ func decodeEscalation(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalati
 	if c == nil {
 		return
 	}
-	c.Required("escalatedGroup")
+	if n := c.Required("escalatedGroup"); n != nil {
+		e.EscalatedGroup = n.Value
+	}
 	decodeAllowed(d, c, e)
 	for _, n := range decodeEntryList(d, c, "denyPolicyRefs") {
 		e.DenyPolicyRefs = append(e.DenyPolicyRefs, d.Text(n))
 	}
-	decodeEscalationApprovers(d, c)
+	decodeEscalationApprovers(d, c, e)
 	if o := c.Mapping("podSecurityOverrides"); o != nil {
 		e.Override = decodePodOverride(d, o, e)
 	}
 	for _, name := range []string{"maxValidFor", "idleTimeout", "retainFor", "approvalTimeout", "mailProvider"} {
 		c.Text(name)
 	}
-	for _, name := range []string{"blockSelfApproval", "disableNotifications"} {
-		c.Boolean(name, false)
+	c.Boolean("disableNotifications", false)
+	if block, at := c.Boolean("blockSelfApproval", false); at != nil {
+		permitted := !block
+		e.SelfApproval = &permitted
 	}
-	for _, name := range []string{"allowedApproverDomains", "allowedIdentityProviders",
-		"allowedIdentityProvidersForRequests", "allowedIdentityProvidersForApprovers"} {
-		decodeEntryList(d, c, name)
-	}
+	e.Domains = syntax.Values(decodeEntryList(d, c, "allowedApproverDomains"))
+	decodeProviders(d, c, e)
 	for _, name := range []string{"requestReason", "approvalReason"} {
 		reason := c.Mapping(name)
 		reason.Boolean("mandatory", false)
@@ -68,15 +71,76 @@ func decodeAllowed(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation)
 	}
 }
 
-// decodeEscalationApprovers checks approvers: one user or group at the least.
-func decodeEscalationApprovers(d *syntax.Decoder, c *syntax.Cursor) {
+// decodeProviders decodes the identity providers of requesters and approvers: one list for
+// both, or one for each. An empty list is an absent one.
+func decodeProviders(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation) {
+	const both, requests, approvers = "allowedIdentityProviders", "allowedIdentityProvidersForRequests", "allowedIdentityProvidersForApprovers"
+	lists := make(map[string][]syntax.Text)
+	for _, name := range []string{both, requests, approvers} {
+		for _, n := range decodeEntryList(d, c, name) {
+			lists[name] = append(lists[name], d.Text(n))
+		}
+	}
+	fail := func(name, format string, names ...any) {
+		c.Fail(c.Field(name).Key, diag.Exclusive, "write "+both+" alone, or both of the other lists", format, names...)
+	}
+	e.RequesterProviders, e.ApproverProviders = lists[requests], lists[approvers]
+	switch {
+	case lists[both] != nil && (lists[requests] != nil || lists[approvers] != nil):
+		later, other := both, requests
+		if lists[requests] == nil {
+			other = approvers
+		}
+		if x, y := c.Field(other).Key, c.Field(both).Key; cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column)) > 0 {
+			later, other = other, later
+		}
+		fail(later, "%s next to %s", later, other)
+	case lists[both] != nil:
+		e.RequesterProviders, e.ApproverProviders = lists[both], lists[both]
+	case lists[requests] != nil && lists[approvers] == nil:
+		fail(requests, "%s without %s", requests, approvers)
+	case lists[approvers] != nil && lists[requests] == nil:
+		fail(approvers, "%s without %s", approvers, requests)
+	}
+}
+
+// readyIn returns the condition Ready of a status, nil without it.
+func readyIn(status *syntax.Node) *bool {
+	if status == nil {
+		return nil
+	}
+	text := func(n *syntax.Node, name string) string {
+		if f := n.Find(name, false); f != nil {
+			return f.Value.Value
+		}
+		return ""
+	}
+	if conditions := status.Find("conditions", false); conditions != nil {
+		for _, n := range conditions.Value.Items {
+			if text(n, "type") == "Ready" {
+				ready := text(n, "status") == "True"
+				return &ready
+			}
+		}
+	}
+	return nil
+}
+
+// decodeEscalationApprovers decodes approvers: one user or group at the least.
+func decodeEscalationApprovers(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation) {
 	const hint = "write approvers: {groups: [GROUP]}"
 	approvers := c.RequiredMapping("approvers", hint)
 	if approvers == nil {
 		return
 	}
-	decodeEntryList(d, approvers, "hiddenFromUI")
-	decodePeople(d, approvers)
+	entries := func(name string) (list []syntax.Text) {
+		for _, n := range decodeEntryList(d, approvers, name) {
+			list = append(list, d.Text(n))
+		}
+		return list
+	}
+	e.Approvers.Hidden, e.Approvers.Users, e.Approvers.Groups = entries("hiddenFromUI"), entries("users"), entries("groups")
+	approvers.Done()
 	if approvers.Value("users").Empty() && approvers.Value("groups").Empty() {
 		approvers.Fail(approvers.At, diag.Missing, hint, "approvers has neither users nor groups")
 	}

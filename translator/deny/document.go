@@ -72,12 +72,23 @@ type PodSecurity struct {
 // BreakglassEscalation is a BreakglassEscalation of
 // breakglass.t-caas.telekom.com/v1alpha1, as far as it takes part in decisions.
 type BreakglassEscalation struct {
-	syntax.Header // without a namespace: requests name an escalation by its name alone
+	syntax.Header  // without a namespace: requests name an escalation by its name alone
+	EscalatedGroup string
 	// Clusters are those of allowed.clusters and clusterConfigRefs.
 	Clusters       []tables.PathGlob
 	Groups         []string
 	DenyPolicyRefs []syntax.Text
 	Override       *PodOverride // nil without podSecurityOverrides
+	// Approvers are users and groups, and Hidden the entries of hiddenFromUI, which are
+	// not approvers by that.
+	Approvers struct{ Users, Groups, Hidden []syntax.Text }
+	// Domains are allowedApproverDomains. SelfApproval is nil without blockSelfApproval.
+	Domains      []string
+	SelfApproval *bool
+	// RequesterProviders and ApproverProviders are nil if any provider is permitted.
+	RequesterProviders, ApproverProviders []syntax.Text
+	// Ready is the condition of that type of an object of a cluster, nil without it.
+	Ready *bool
 }
 
 // PodOverride is podSecurityOverrides.

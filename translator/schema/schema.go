@@ -198,7 +198,8 @@ func (p *prober) value(path []string, above [][]string) *Schema {
 
 // mapping is the schema of the mapping at a path.
 func (p *prober) mapping(path []string, above [][]string) *Schema {
-	names, closed := p.probe(path, filled).Fields(path)
+	seen := p.probe(path, filled)
+	names, closed := seen.Fields(path)
 	if !closed {
 		return &Schema{Values: p.anyName(path, above)}
 	}
@@ -212,7 +213,7 @@ func (p *prober) mapping(path []string, above [][]string) *Schema {
 	if repeated > nested {
 		return &Schema{}
 	}
-	s := &Schema{Properties: make(map[string]*Schema), Closed: true}
+	s := &Schema{Properties: make(map[string]*Schema), Closed: !seen.IsOpen(path)}
 	for _, name := range names {
 		field := append(slices.Clone(path), name)
 		s.Properties[name] = p.value(field, append(slices.Clone(above), names))

@@ -187,7 +187,8 @@ func (c *Cursor) DoneWithSlips() {
 		isSlip := func(known string) bool { return diag.Edits(f.Key.Value, known) <= 1 }
 		c.Used[i] = c.Used[i] || !slices.ContainsFunc(c.Asked, isSlip)
 	}
-	c.reportUnread()
+	c.Decoder.Observer.opened(c.Node)
+	c.Done()
 }
 
 // Done reports the fields that were not read.
@@ -196,10 +197,6 @@ func (c *Cursor) Done() {
 		return
 	}
 	c.Decoder.Observer.done(c)
-	c.reportUnread()
-}
-
-func (c *Cursor) reportUnread() {
 	for i, f := range c.Node.Fields {
 		if c.Used[i] {
 			continue

@@ -9,6 +9,7 @@ type Observer struct {
 	root  *Node
 	asked map[*Node][]string
 	wrong map[*Node]bool
+	open  map[*Node]bool
 	words map[*Node]Words
 }
 
@@ -22,11 +23,23 @@ type Words struct {
 
 func (o *Observer) begin(root *Node) {
 	if o != nil {
-		o.root, o.asked, o.wrong, o.words = root, make(map[*Node][]string), make(map[*Node]bool), make(map[*Node]Words)
+		o.root, o.asked, o.words = root, make(map[*Node][]string), make(map[*Node]Words)
+		o.wrong, o.open = make(map[*Node]bool), make(map[*Node]bool)
 	}
 }
 
 func (o *Observer) done(c *Cursor) { o.Closed(c.Node, c.Asked) }
+
+// opened notes that the mapping n may have fields that the decoder does not ask for.
+func (o *Observer) opened(n *Node) {
+	if o != nil {
+		o.open[n] = true
+	}
+}
+
+// IsOpen reports whether the decoder accepts other fields in the value at a path than those
+// that it asks for.
+func (o *Observer) IsOpen(path []string) bool { return o.open[o.find(path)] }
 
 // Closed notes that the mapping n has no other fields than these, where a decoder reports
 // other ones itself.

@@ -1,6 +1,11 @@
 package tables
 
-import "github.com/writ-policy/writ/translator/dates"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/dates"
+)
 
 // Deny holds the deny policies and pod security in the form that goes into a bundle as
 // data.compiled.deny_tables. Rego decides by the file of each policy; the embedded engine
@@ -192,4 +197,83 @@ type Escalation struct {
 	MaxAllowedScore *int `json:"maxAllowedScore,omitempty"`
 	// NamespaceScope is nil if every namespace is in scope.
 	NamespaceScope *NamespaceFilter `json:"namespaceScope,omitempty"`
+}
+
+// Requestable holds the escalations that can be requested, and the clusters on which they
+// are, in the form that goes into a bundle as data.compiled.requestable. Decisions read the
+// tenants of clusters.
+type Requestable struct {
+	// Escalations are sorted by CompareEscalations.
+	Escalations []RequestableEscalation `json:"escalations,omitzero"`
+	// Clusters are the ClusterConfigs by name.
+	Clusters map[string]ClusterConfig `json:"clusters,omitzero"`
+}
+
+// RequestableEscalation is a BreakglassEscalation with who may request and approve it. Lists
+// are sorted.
+type RequestableEscalation struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Source    string `json:"source"` // file:line of the document
+	// Group is held while a session lasts.
+	Group string `json:"group"`
+	// Ready is false for an object of a cluster that cannot be requested, nil where that is
+	// not known.
+	Ready *bool `json:"ready,omitempty"`
+	// Clusters are those of allowed.clusters and clusterConfigRefs.
+	Clusters []PathGlob `json:"clusters,omitzero"`
+	// Groups may request.
+	Groups         []string `json:"groups,omitzero"`
+	ApproverUsers  []string `json:"approverUsers,omitzero"`
+	ApproverGroups []string `json:"approverGroups,omitzero"`
+	// RequesterProviders and ApproverProviders are empty for any identity provider.
+	RequesterProviders []string `json:"requesterProviders,omitzero"`
+	ApproverProviders  []string `json:"approverProviders,omitzero"`
+	// SelfApproval is nil where the cluster decides, as is Domains where it is empty.
+	SelfApproval *bool    `json:"selfApproval,omitempty"`
+	Domains      []string `json:"domains,omitzero"`
+	DenyPolicies []string `json:"denyPolicies,omitzero"`
+}
+
+// ClusterConfig is a ClusterConfig.
+type ClusterConfig struct {
+	Tenant string `json:"tenant,omitempty"`
+	// SelfApproval is nil where it is not stated.
+	SelfApproval *bool    `json:"selfApproval,omitempty"`
+	Domains      []string `json:"domains,omitzero"`
+}
+
+// CompareEscalations orders escalations by namespace and name.
+func CompareEscalations(a, b RequestableEscalation) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// Tenants leads from clusters to their tenants. The nil Tenants has none.
+type Tenants map[string]string
+
+// TenantsOf returns the tenants of clusters. The empty cluster is that of the bundle.
+func TenantsOf(list List) Tenants {
+	t := Of[*Requestable](list)
+	if t == nil {
+		return nil
+	}
+	out := make(Tenants)
+	for name, c := range t.Clusters {
+		if c.Tenant == "" {
+			continue
+		}
+		out[name] = c.Tenant
+		if access := Of[*Access](list); access != nil && access.Cluster == name {
+			out[""] = c.Tenant
+		}
+	}
+	return out
+}
+
+// Of returns the tenant of a request about a cluster: its own if it names one.
+func (t Tenants) Of(cluster, tenant string) string {
+	if tenant != "" {
+		return tenant
+	}
+	return t[cluster]
 }

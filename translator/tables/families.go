@@ -29,6 +29,21 @@ func (*Deny) Entrypoint() string { return "" }
 // JSON implements Table.
 func (d *Deny) JSON() ([][]byte, error) { return wholeJSON(d) }
 
+// Key implements Table.
+func (*Requestable) Key() string { return "requestable" }
+
+// IsEmpty implements Table.
+func (r *Requestable) IsEmpty() bool { return len(r.Escalations)+len(r.Clusters) == 0 }
+
+// Features implements Table.
+func (*Requestable) Features() Features { return nil }
+
+// Entrypoint is empty: no decision point asks who may request.
+func (*Requestable) Entrypoint() string { return "" }
+
+// JSON implements Table.
+func (r *Requestable) JSON() ([][]byte, error) { return wholeJSON(r) }
+
 // Key implements Table. The package of the generated rules is compiled.visibility.
 func (*Visibility) Key() string { return "visibility_tables" }
 

@@ -85,6 +85,8 @@ type Overrides struct {
 type Denials struct {
 	DenyPolicies []*Policy
 	Escalations  []*Escalation
+	// Tenants are those of ClusterConfigs, by cluster. Some have none.
+	Tenants map[string]string
 	// Now is the time of decisions.
 	Now time.Time
 }

@@ -42,6 +42,17 @@ func (d *Denials) Generate(r random.Source) {
 	g := &generator{r, d}
 	g.escalations()
 	g.denyPolicies()
+	if g.Once(3) {
+		d.Tenants = make(map[string]string)
+		for _, cluster := range g.Distinct(1, 2, []string{"prod-eu.1", "dev", "edge", "elsewhere"}) {
+			d.Tenants[cluster] = g.One([]string{"bank", "shop-1", "*", ""})
+		}
+		for _, p := range d.DenyPolicies {
+			if g.Once(2) {
+				p.Tenants = g.Some(1, 2, tenantGlobs)
+			}
+		}
+	}
 	for _, e := range d.Escalations {
 		for _, p := range d.DenyPolicies {
 			if g.Once(3) {

@@ -98,7 +98,11 @@ func (p *Policy) precedence() int {
 // the policy replaces sessions and escalationRefs, for every principal.
 func (w *Denials) InScope(p *Policy, r oracle.Request) bool {
 	holds := func(globs []string, value string) bool { return len(globs) == 0 || fitsAny(globs, value) }
-	if !holds(p.Clusters, r.Cluster) || !holds(p.Tenants, r.Tenant) {
+	tenant := r.Tenant
+	if tenant == "" {
+		tenant = w.Tenants[r.Cluster]
+	}
+	if !holds(p.Clusters, r.Cluster) || !holds(p.Tenants, tenant) {
 		return false
 	}
 	if e := w.Escalation(r); e != nil && slices.Contains(e.DenyPolicyRefs, p.Name) {

@@ -19,6 +19,10 @@ func (d *Denials) Documents(r random.Source) []yaml.Object {
 	for _, e := range d.Escalations {
 		documents = append(documents, g.escalation(e))
 	}
+	for _, cluster := range slices.Sorted(maps.Keys(d.Tenants)) {
+		spec := yaml.Object{{"tenant", d.Tenants[cluster]}, {"kubeconfigSecretRef", yaml.Object{{"name", "k"}}}}
+		documents = append(documents, g.denyHeader("ClusterConfig", g.One([]string{"", "breakglass"}), cluster, oracle.Dates{}, spec))
+	}
 	return documents
 }
 

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,7 +10,10 @@ import (
 )
 
 // scope is the appliesTo of a deny policy.
-type scope struct{ policy *tables.DenyPolicy }
+type scope struct {
+	policy  *tables.DenyPolicy
+	tenants tables.Tenants
+}
 
 func matchGlobs(globs []tables.PathGlob, value string) bool {
 	return len(globs) == 0 || slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return matchGlob(g, value) })
@@ -26,7 +30,7 @@ func (s scope) Match(at stage, r *Request) bool {
 	case StageCluster:
 		return matchGlobs(p.Clusters, r.Cluster)
 	case stageTenant:
-		return matchGlobs(p.Tenants, r.Tenant)
+		return matchGlobs(p.Tenants, s.tenants.Of(r.Cluster, r.Tenant))
 	case stageSession:
 		return r.Escalation != "" && slices.Contains(p.ReferredBy, r.Escalation) ||
 			matchGlobs(p.Sessions, r.Session) && matchGlobs(p.EscalationRefs, r.Escalation)
@@ -50,12 +54,17 @@ func (s scope) Mention(v *Values) {
 	p := s.policy
 	v.Clusters.addGlobs(p.Clusters)
 	v.tenants.addGlobs(p.Tenants)
+	if len(p.Tenants) > 0 {
+		v.Clusters.Add(slices.Sorted(maps.Keys(s.tenants))...)
+	}
 	v.sessions.addGlobs(p.Sessions)
 	v.escalations.addGlobs(p.EscalationRefs)
 	v.escalations.Add(p.ReferredBy...)
 }
 
-func (s scope) equals(o scope) bool { return reflect.DeepEqual(scopeOf(s.policy), scopeOf(o.policy)) }
+func (s scope) equals(o scope) bool {
+	return reflect.DeepEqual(scopeOf(s.policy), scopeOf(o.policy)) && (len(s.policy.Tenants) == 0 || maps.Equal(s.tenants, o.tenants))
+}
 
 // form is a spelling of verb and subresource that a denial must match as well.
 type form struct{ verb, sub string }

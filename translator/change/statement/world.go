@@ -76,9 +76,9 @@ func NewWorld(r Revision) *World {
 		w.Access = new(tables.Access)
 	}
 	if deny := tables.Of[*tables.Deny](r.Tables); deny != nil {
-		overrides := JSONText(deny.Escalations)
+		overrides, tenants := JSONText(deny.Escalations), tables.TenantsOf(r.Tables)
 		for i := range deny.Policies {
-			w.Deny = append(w.Deny, denyStatements(&deny.Policies[i], overrides)...)
+			w.Deny = append(w.Deny, denyStatements(scope{&deny.Policies[i], tenants}, overrides)...)
 		}
 	}
 	return w
@@ -155,10 +155,10 @@ func JSONText(value any) string {
 }
 
 // denyStatements returns the statements of a policy. What overrides relax is part of the
-// content of its pod security.
-func denyStatements(p *tables.DenyPolicy, overrides string) []*Statement {
+// content of its pod security, and the tenants of clusters of that of a policy for some.
+func denyStatements(in scope, overrides string) []*Statement {
 	var out []*Statement
-	in := scope{p}
+	p := in.policy
 	document := func(rule int, source string) []Document {
 		return []Document{{Kind: "DenyPolicy", Name: p.Name, Rule: rule, Source: source}}
 	}
@@ -177,6 +177,11 @@ func denyStatements(p *tables.DenyPolicy, overrides string) []*Statement {
 			Condition: &podRule{in, p.Pod}, Dates: p.Dates, Documents: document(0, p.Pod.Source)}
 		s.Content = ContentOf(s) + JSONText(p.Pod.Thresholds) + overrides
 		out = append(out, s)
+	}
+	if len(p.Tenants) > 0 && len(in.tenants) > 0 {
+		for _, s := range out {
+			s.Content = ContentOf(s) + JSONText(in.tenants)
+		}
 	}
 	return out
 }

@@ -34,10 +34,18 @@ _written_out := object.union_n([
 	{"groups": [], "extra": {}, "attributes": {}},
 	{key: value | some key, value in input; value != null},
 	{"cluster": name | name := _cluster},
+	{"tenant": name | name := _tenant},
 ])
 
 # A request that names no cluster is about that of the bundle.
 _cluster := data.compiled.access.cluster if not _is_set("cluster")
+
+# A request that names no tenant is about that of its cluster.
+_tenant := data.compiled.requestable.clusters[_known_cluster].tenant if not _is_set("tenant")
+
+_known_cluster := input.cluster if _is_set("cluster")
+
+_known_cluster := _cluster if not _is_set("cluster")
 
 # METADATA
 # description: |

@@ -1,0 +1,91 @@
+package escalation
+
+import (
+	_ "embed"
+
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+//go:embed fields.txt
+var fieldTexts string
+
+// family is the name of the family in identities of documents.
+const family = "escalation"
+
+const (
+	version      = "breakglass.t-caas.telekom.com/v1alpha1"
+	kindCluster  = "ClusterConfig"
+	kindProvider = "IdentityProvider"
+)
+
+var kinds = syntax.KindsOf(version, decode, kindCluster, kindProvider).WithWords("breakglass").WithTexts(fieldTexts)
+
+// ClusterConfig is a ClusterConfig, as far as it is read.
+type ClusterConfig struct {
+	syntax.Header // without a namespace: requests name a cluster by its name alone
+	Tenant        string
+	// SelfApproval is nil without blockSelfApproval.
+	SelfApproval *bool
+	Domains      []string      // allowedApproverDomains
+	Providers    []syntax.Text // identityProviderRefs
+}
+
+// identityProvider is an IdentityProvider, as far as it is read.
+type identityProvider struct {
+	syntax.Header // without a namespace: others name a provider by its name alone
+	Issuer        string
+	Disabled      bool
+}
+
+// decode decodes a document of the family. It takes part in no decision by itself.
+func decode(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
+	h := d.Header(family, version, kind.Value.Value, kind.Key)
+	h.Auxiliary = true
+	c := d.Cursor(n, h.Kind, false)
+	c.At = kind.Key
+	c.Skip("apiVersion", "kind", "status")
+	identified := false
+	if m := c.RequiredMapping("metadata", "write metadata: {name: NAME}"); m != nil {
+		identified = d.CustomNameInto(m, &h)
+		m.Labels("labels")
+		if namespace := m.Text("namespace"); namespace != nil && namespace.Value != "" {
+			d.CheckNamespace(namespace)
+		}
+	}
+	spec := c.Mapping("spec")
+	c.DoneWithSlips()
+	if h.Kind == kindCluster {
+		out := &ClusterConfig{Header: h}
+		decodeCluster(d, spec, out)
+		if identified {
+			d.Out = append(d.Out, out)
+		}
+		return
+	}
+	out := &identityProvider{Header: h}
+	if issuer := spec.Text("issuer"); issuer != nil {
+		out.Issuer = issuer.Value
+	}
+	out.Disabled, _ = spec.Boolean("disabled", false)
+	spec.DoneWithSlips()
+	if identified {
+		d.Out = append(d.Out, out)
+	}
+}
+
+func decodeCluster(d *syntax.Decoder, spec *syntax.Cursor, out *ClusterConfig) {
+	if tenant := spec.Text("tenant"); tenant != nil {
+		out.Tenant = tenant.Value
+	}
+	if block, at := spec.Boolean("blockSelfApproval", false); at != nil {
+		permitted := !block
+		out.SelfApproval = &permitted
+	}
+	domains, _ := spec.Texts("allowedApproverDomains")
+	out.Domains = syntax.Values(domains)
+	providers, _ := spec.Texts("identityProviderRefs")
+	for _, n := range providers {
+		out.Providers = append(out.Providers, d.Text(n))
+	}
+	spec.DoneWithSlips()
+}

@@ -1,0 +1,74 @@
+package escalation
+
+import (
+	"slices"
+
+	"github.com/writ-policy/writ/translator/deny"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Family is the family of clusters and identity providers. The zero value has seen no
+// documents. It is not safe for concurrent use.
+type Family struct {
+	cluster     string // the only one whose requests are decided; empty for all
+	escalations []*deny.BreakglassEscalation
+	clusters    []*ClusterConfig
+}
+
+// Kinds returns the kinds of the family.
+func (*Family) Kinds() syntax.Kinds { return kinds }
+
+// NewTable returns an empty table.
+func (*Family) NewTable() tables.Table { return new(tables.Requestable) }
+
+// Resolve collects the documents. They refer to nothing that a decision needs.
+func (f *Family) Resolve(d *directory.Directory) {
+	f.cluster = d.Cluster
+	f.escalations = directory.DocumentsOf[*deny.BreakglassEscalation](d)
+	f.clusters = directory.DocumentsOf[*ClusterConfig](d)
+}
+
+// Lower returns the table of escalations and clusters. For one cluster it leaves out the
+// others, and what can only be requested on them.
+func (f *Family) Lower() (tables.Table, diag.List) {
+	t := &tables.Requestable{Clusters: make(map[string]tables.ClusterConfig)}
+	for _, c := range f.clusters {
+		if f.cluster == "" || f.cluster == c.Name {
+			t.Clusters[c.Name] = tables.ClusterConfig{Tenant: c.Tenant, SelfApproval: c.SelfApproval, Domains: tables.Entries(c.Domains)}
+		}
+	}
+	for _, e := range f.escalations {
+		fits := func(g tables.PathGlob) bool { return g.Match(f.cluster) }
+		if f.cluster == "" || slices.ContainsFunc(e.Clusters, fits) {
+			t.Escalations = append(t.Escalations, row(e))
+		}
+	}
+	slices.SortFunc(t.Escalations, tables.CompareEscalations)
+	return t, nil
+}
+
+func row(e *deny.BreakglassEscalation) tables.RequestableEscalation {
+	return tables.RequestableEscalation{
+		Namespace: e.In, Name: e.Name, Source: e.At.Source(), Group: e.EscalatedGroup, Ready: e.Ready,
+		Clusters: e.Clusters, Groups: tables.Entries(e.Groups),
+		ApproverUsers: entries(e.Approvers.Users), ApproverGroups: entries(e.Approvers.Groups),
+		RequesterProviders: entries(e.RequesterProviders), ApproverProviders: entries(e.ApproverProviders),
+		SelfApproval: e.SelfApproval, Domains: tables.Entries(e.Domains), DenyPolicies: entries(e.DenyPolicyRefs),
+	}
+}
+
+// entries returns the values of a list, sorted, each once.
+func entries(list []syntax.Text) []string {
+	values := make([]string, 0, len(list))
+	for _, text := range list {
+		values = append(values, text.Value)
+	}
+	return tables.Entries(values)
+}
+
+// Emit returns no files: all of the table is data.
+func (*Family) Emit(emit.Options) map[string][]byte { return nil }
