@@ -74,6 +74,8 @@ type Options struct {
 	// StrictRoutes makes it an error that routes of two namespaces match the same requests,
 	// and StrictKinds that a document is of another kind.
 	StrictRoutes, StrictKinds bool
+	// ForbidUnset makes it an error that a gateway policy unsets rules of higher policies.
+	ForbidUnset bool
 	// DefaultNamespace is the namespace of documents of namespaced kinds that have none,
 	// except Origin ones. Empty means that such documents are mistakes.
 	DefaultNamespace string
@@ -232,7 +234,7 @@ func (o *Options) settings() (settings.Settings, error) {
 		given[key] = settings.Value{Text: text}
 	}
 	for key, on := range map[settings.Key]bool{
-		settings.StrictKinds: o.StrictKinds, settings.StrictRoutes: o.StrictRoutes, settings.ClusterExport: o.ClusterExport,
+		settings.StrictKinds: o.StrictKinds, settings.StrictRoutes: o.StrictRoutes, settings.ForbidUnset: o.ForbidUnset, settings.ClusterExport: o.ClusterExport,
 	} {
 		if on {
 			given[key] = settings.Value{Text: "true"}
@@ -255,8 +257,12 @@ func loadError(r *reload.Reloader, otherwise error) error {
 }
 
 // OpenBundle reads a built bundle: a tarball, or a folder. It returns an error if the
-// bundle cannot be read, is not valid, or is not signed by one of Options.Keys.
+// bundle cannot be read, is not valid, or is not signed by one of Options.Keys, and if
+// Options have ImpliedGroups or MasterNamespace, which a bundle has in itself.
 func OpenBundle(ctx context.Context, path string, o Options) (*Policies, error) {
+	if o.ImpliedGroups != "" || o.MasterNamespace != "" {
+		return nil, errors.New("open bundle: the bundle has ImpliedGroups and MasterNamespace in itself")
+	}
 	b, err := readBundle(path, o.Keys)
 	if err != nil {
 		return nil, fmt.Errorf("open bundle: %w", err)

@@ -211,11 +211,16 @@ func TestSettingsOfSources(t *testing.T) {
 		want string // "error" for a diagnostic
 	}{
 		{"none states it", [2]settings.Settings{}, false, nil, ""},
-		{"one states it", [2]settings.Settings{groups("kubernetes", "x")}, false, nil, "kubernetes"},
+		{"one alone states it", [2]settings.Settings{groups("kubernetes", "y")}, false, nil, "error"},
+		{"the other alone states it", [2]settings.Settings{nil, groups("kubernetes", "y")}, false, nil, "error"},
+		{"both state it", [2]settings.Settings{groups("kubernetes", "x"), groups("kubernetes", "y")}, false, nil, "kubernetes"},
+		{"one states what the other has", [2]settings.Settings{groups("none", "x")}, false, nil, ""},
+		{"a flag over one alone", [2]settings.Settings{groups("kubernetes", "x")}, false, groups("none", ""), ""},
+		{"a directory as its cluster", [2]settings.Settings{groups("kubernetes", "x")}, true, nil, "kubernetes"},
 		{"both differ", [2]settings.Settings{groups("kubernetes", "x"), groups("none", "y")}, false, nil, "error"},
 		{"both differ, and a flag", [2]settings.Settings{groups("kubernetes", "x"), groups("none", "y")}, false, groups("kubernetes", ""), "kubernetes"},
 		{"a cluster", [2]settings.Settings{}, true, nil, "kubernetes"},
-		{"a cluster and a directory without", [2]settings.Settings{groups("none", "x")}, true, nil, ""},
+		{"a cluster and a directory without", [2]settings.Settings{groups("none", "y")}, true, nil, "error"},
 		{"a cluster and a flag", [2]settings.Settings{}, true, groups("none", ""), ""},
 	} {
 		s := snapshot(in("a").With(row.list[0]), in("b").With(row.list[1]))

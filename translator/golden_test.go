@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite the want/ files of testdata")
 // A golden is an archive of documents with what becomes of them. Its comment
 // says what it proves. Beside the documents it may hold
 //
-//	options           lines "master: NAME", "allow-empty", "strict-routes", "silent CODE", "may VERB RESOURCE NAME",
+//	options           lines "master: NAME", "allow-empty", "strict-routes", "forbid-unset", "silent CODE", "may VERB RESOURCE NAME",
 //	                  "now: TIME", "user: NAME", "group: NAME"; silent leaves a code out of want/
 //	base/...          documents of the base revision of an author's change
 //	want/diagnostics  always compared; absent means none
@@ -85,7 +85,7 @@ func parseOptions(t testing.TB, path, text string) options {
 		case "":
 		case "master:":
 			o.Settings = o.Settings.With(settings.Settings{settings.MasterNamespace: {Text: rest}})
-		case string(settings.StrictRoutes), string(settings.StrictKinds), string(settings.ClusterExport):
+		case string(settings.StrictRoutes), string(settings.StrictKinds), string(settings.ForbidUnset), string(settings.ClusterExport):
 			o.Settings = o.Settings.With(settings.Settings{settings.Key(word): {Text: "true"}})
 		case "default-namespace:", "bootstrap-roles:", "implied-groups:", "session-group-prefixes:":
 			o.Settings = o.Settings.With(settings.Settings{settings.Key(strings.TrimSuffix(word, ":")): {Text: rest}})

@@ -46,6 +46,10 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 	}
 	var s state
 	var master, bootstrap, implied, prefixes settings.Value
+	groups := settings.NoGroups // of sources that do not state them
+	if slices.ContainsFunc(origins, func(o source.Origin) bool { return o.Cluster }) {
+		groups = settings.Kubernetes // as the API server adds them
+	}
 	for i, origin := range origins {
 		own := origin.Settings
 		if origin.Cluster {
@@ -55,42 +59,18 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		s.origins = append(s.origins, own)
 		s.decoding = append(s.decoding, syntax.Options{
 			DefaultNamespace: own.Text(settings.DefaultNamespace), ClusterExport: own.Is(settings.ClusterExport),
-			StrictRoutes: own.Is(settings.StrictRoutes), Rego: &t.rego,
+			StrictRoutes: own.Is(settings.StrictRoutes), ForbidUnset: own.Is(settings.ForbidUnset), Rego: &t.rego,
 		})
 		s.addCommon(&bootstrap, own, settings.BootstrapRoles, "", i == 0)
-		s.addImplied(&implied, own[settings.ImpliedGroups], origin.Cluster)
+		s.addCommon(&implied, own, settings.ImpliedGroups, groups, i == 0)
 		s.addCommon(&prefixes, own, settings.SessionGroupPrefixes, "", i == 0)
 		s.addCommon(&master, own, settings.MasterNamespace, directory.MasterOr(""), i == 0)
 	}
 	s.master, s.prefixes, s.bootstrap = master.Text, prefixes.Text, settings.List(bootstrap.Text)
-	if implied.Text == settings.NoGroups {
-		s.implied = ""
+	if implied.Text == settings.Kubernetes {
+		s.implied = implied.Text
 	}
 	return s
-}
-
-// addImplied adds what one source states about the groups of users. One that states
-// nothing agrees with all others; a cluster then implies the groups that its API server adds.
-func (s *state) addImplied(stated *settings.Value, own settings.Value, isCluster bool) {
-	switch {
-	case own.Text == "":
-		if isCluster {
-			s.implied = settings.Kubernetes
-		}
-		return
-	case stated.Text != "" && stated.Text != own.Text:
-		s.list.Add(diag.Diagnostic{
-			Position: own.At, Code: diag.BadValue,
-			Message: fmt.Sprintf("implied-groups %s: another source has %s", syntax.Quote(own.Text), syntax.Quote(stated.Text)),
-			Hint:    "write the same value, or use --implied-groups",
-			Related: []diag.Related{{Position: stated.At, Message: "the other one is here"}},
-		})
-		return
-	}
-	*stated = own
-	if own.Text == settings.Kubernetes {
-		s.implied = own.Text
-	}
 }
 
 // addCommon adds what one source states about a setting that holds for the documents of all
@@ -98,7 +78,7 @@ func (s *state) addImplied(stated *settings.Value, own settings.Value, isCluster
 // default: the author of one source must not decide for the documents of the others.
 func (s *state) addCommon(common *settings.Value, own settings.Settings, key settings.Key, byDefault string, isFirst bool) {
 	value, set := own[key]
-	if !set {
+	if set = set && value.Text != ""; !set {
 		value.Text = byDefault
 	}
 	if !isFirst && common.Text != value.Text {
@@ -125,7 +105,7 @@ func differentSettings(key settings.Key, first, second settings.Value) diag.Diag
 	case first.Text == "":
 		d.Message = fmt.Sprintf("%s %s: another source states none", key, syntax.Quote(second.Text))
 	default:
-		d.Message = fmt.Sprintf("%s %s: another source states none and has %s", key, syntax.Quote(second.Text), syntax.Quote(first.Text))
+		d.Message = fmt.Sprintf("%s %s: another source does not state it and has %s", key, syntax.Quote(second.Text), syntax.Quote(first.Text))
 	}
 	return d
 }

@@ -126,6 +126,7 @@ const (
 	RegoBuiltin          Code = "rego-builtin"
 	PatternRef           Code = "pattern-ref"
 	UnsetForm            Code = "unset-form"
+	UnsetForbidden       Code = "unset-forbidden"
 	ParentNotFound       Code = "parent-not-found"
 	ParentKind           Code = "parent-kind"
 	Cycle                Code = "cycle"

@@ -146,6 +146,14 @@ RateLimitPolicy or a TokenRateLimitPolicy limits.NAME and when.`,
 		Instead: `unset: [rules.authentication.staff-key]`,
 	},
 	{
+		Code:    UnsetForbidden,
+		Summary: "unset is used where forbid-unset is on",
+		Text: `unset removes defaults of higher policies. forbid-unset in .writ.yaml refuses it in the documents of
+that source, and --forbid-unset in those of all sources.`,
+		Example: `unset: [rules.authentication.staff-key]`,
+		Instead: `rules: {authentication: {member: {jwt: {issuerUrl: "https://login.example"}}}}`,
+	},
+	{
 		Code:    ParentNotFound,
 		Summary: "a parentRef names a Gateway or listener that is not found",
 		Text:    `The namespace of a parentRef defaults to that of the route.`,

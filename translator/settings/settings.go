@@ -34,6 +34,8 @@ const (
 	StrictKinds Key = "strict-kinds"
 	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
 	StrictRoutes Key = "strict-routes"
+	// ForbidUnset makes it an error that a gateway policy unsets rules of higher policies.
+	ForbidUnset Key = "forbid-unset"
 	// DefaultNamespace is the namespace of documents that have none.
 	DefaultNamespace Key = "default-namespace"
 	// BootstrapRoles adds the bootstrap documents of families, one of BootstrapValues.
@@ -70,7 +72,7 @@ func List(value string) []string {
 }
 
 var (
-	switches = []Key{StrictKinds, StrictRoutes, ClusterExport}
+	switches = []Key{StrictKinds, StrictRoutes, ForbidUnset, ClusterExport}
 	texts    = []Key{DefaultNamespace, BootstrapRoles, MasterNamespace, ImpliedGroups}
 	lists    = []Key{SessionGroupPrefixes}
 )
@@ -133,7 +135,7 @@ func (s Settings) String() string {
 func Check(key Key, text string) error {
 	var problems []string
 	switch key {
-	case StrictKinds, StrictRoutes, ClusterExport:
+	case StrictKinds, StrictRoutes, ForbidUnset, ClusterExport:
 		if text != "true" && text != "false" {
 			problems = []string{"must be true or false"}
 		}

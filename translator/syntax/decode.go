@@ -44,6 +44,8 @@ type Options struct {
 	// StrictRoutes makes it an error that a route of the source matches the same requests as
 	// one of another namespace.
 	StrictRoutes bool
+	// ForbidUnset makes it an error that a gateway policy of the source unsets rules.
+	ForbidUnset bool
 	// Observer, unless nil, notes how the document is read. The decoder must then decode a
 	// single document.
 	Observer *Observer

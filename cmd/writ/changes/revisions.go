@@ -227,6 +227,9 @@ func (l *loader) load(ctx context.Context, side string, in input) (*change.Side,
 // bundle returns the bundle of a revision and the number of its documents.
 func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.Bundle, count int, _ error) {
 	if in.checkout == nil && documents.IsBundle(in.path) {
+		if err := l.documents.CheckBundle(in.path); err != nil {
+			return nil, 0, err
+		}
 		b, err := documents.ReadBundle(ctx, in.path)
 		if err != nil {
 			return nil, 0, err

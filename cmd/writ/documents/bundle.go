@@ -64,6 +64,9 @@ func (d *Flags) BundleFrom(ctx context.Context, s cli.Streams, sources []string,
 	case path == "-":
 		return nil, errors.New("--bundle must be a path or a URL, not standard input")
 	case path != "":
+		if err := d.CheckBundle(path); err != nil {
+			return nil, err
+		}
 		return ReadBundle(ctx, path)
 	case len(sources) == 0:
 		return nil, errors.New("--policies DIR or --bundle PATH is required")

@@ -52,6 +52,7 @@ func (d *Flags) Add(cmd *cobra.Command) {
 	f.Bool(string(settings.ClusterExport), false, "warn about references that a cluster ignores, instead of reporting errors")
 	f.Bool(string(settings.StrictKinds), false, "make it an error if a document is of another kind, instead of skipping it")
 	f.Bool(string(settings.StrictRoutes), false, "make it an error if routes of different namespaces match the same requests")
+	f.Bool(string(settings.ForbidUnset), false, "make it an error if a gateway policy uses unset")
 }
 
 // AddStrict adds the flags of commands whose reports are a gate.
@@ -75,6 +76,20 @@ func (d *Flags) Settings() (settings.Settings, error) {
 		given[key] = settings.Value{Text: f.Value.String()}
 	}
 	return given, nil
+}
+
+// CheckBundle returns an error if a flag, the environment or the configuration sets what a
+// built bundle has in itself and decisions depend on.
+func (d *Flags) CheckBundle(location string) error {
+	if d.flags == nil {
+		return nil
+	}
+	for _, key := range []settings.Key{settings.ImpliedGroups, settings.MasterNamespace, settings.SessionGroupPrefixes} {
+		if f := d.flags.Lookup(string(key)); f.Changed {
+			return fmt.Errorf("%s: the built bundle %s has %s in itself: set it where the bundle is built", cli.SetBy(f), location, key)
+		}
+	}
+	return nil
 }
 
 // Translation is a directory's documents and the result of translating them.

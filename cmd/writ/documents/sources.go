@@ -38,6 +38,9 @@ func (d *Flags) Open(ctx context.Context, s cli.Streams, args []string, tests bo
 		case len(args) > 1:
 			return nil, fmt.Errorf("%s: a built bundle must be the only source", arg)
 		}
+		if err := d.CheckBundle(arg); err != nil {
+			return nil, err
+		}
 		b, err := ReadBundle(ctx, arg)
 		if err != nil {
 			return nil, err

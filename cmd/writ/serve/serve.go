@@ -110,6 +110,11 @@ func New(s cli.Streams) *cobra.Command {
 			if c.Settings, err = flags.Settings(); err != nil {
 				return err
 			}
+			if c.Bundle.Location != "" {
+				if err := flags.CheckBundle(c.Bundle.Location); err != nil {
+					return err
+				}
+			}
 			c.AllowEmpty, c.NoIgnore = flags.AllowEmpty, flags.NoIgnore
 			if !cmd.Flags().Changed("log-level") {
 				logs.readEnvironment()

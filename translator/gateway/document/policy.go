@@ -159,6 +159,10 @@ func (g *gatewayDocument) unset(c *syntax.Cursor) []syntax.Text {
 	if n == nil {
 		return nil
 	}
+	if g.d.ForbidUnset && (n.Type != syntax.List || len(n.Items) > 0) {
+		g.d.Fail(c.Field("unset").Key, diag.UnsetForbidden, "remove it, or ask who owns the higher policy; forbid-unset refuses unset",
+			"%s %s/%s must not use unset", g.h.Kind, g.h.Namespace, g.h.Name)
+	}
 	keys, prefixes := authPolicyKeys, authPolicyPrefixes
 	if slices.Contains(tables.LimitKinds, g.h.Kind) {
 		keys, prefixes = limitKeys, limitPrefixes
