@@ -117,7 +117,7 @@ type left struct {
 }
 
 // OfLabels returns what requirements on labels leave.
-func OfLabels(requirements []Requirement) Selection { return selection(requirements, true) }
+func OfLabels(requirements []Requirement) Selection { return leave(requirements, true) }
 
 // OfFields returns what requirements on fields leave, and the name and the namespace of the
 // request where they are not empty. A field is never absent.
@@ -129,10 +129,10 @@ func OfFields(requirements []Requirement, name, namespace string) Selection {
 	if namespace != "" {
 		all = append(all, Is("metadata.namespace", namespace))
 	}
-	return selection(all, false)
+	return leave(all, false)
 }
 
-func selection(requirements []Requirement, absent bool) Selection {
+func leave(requirements []Requirement, absent bool) Selection {
 	s := make(Selection)
 	for _, q := range requirements {
 		l := s[q.Key]

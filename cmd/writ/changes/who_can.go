@@ -19,6 +19,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/change/question"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/selector"
 )
 
 const whoCanHelp = `who-can lists the users, groups and service accounts that may do something, each
@@ -68,6 +69,8 @@ type questionOptions struct {
 	fields                  []string
 	pod                     string
 	attributes              string
+
+	labelSelector, fieldSelector string
 }
 
 func (o *questionOptions) add(cmd *cobra.Command) {
@@ -87,10 +90,12 @@ func (o *questionOptions) add(cmd *cobra.Command) {
 	f.StringArrayVar(&o.fields, "field", nil, "`path` of a field that the request changes; may be repeated")
 	f.StringVar(&o.pod, "pod", "", "`file` with the pod, as JSON")
 	f.StringVar(&o.attributes, "attributes", "", "attributes of the request, as a `JSON` object")
+	f.StringVar(&o.labelSelector, "label-selector", "", "label `selector` of a list, as kubectl takes it: tier=gold,!old")
+	f.StringVar(&o.fieldSelector, "field-selector", "", "field `selector` of a list: spec.nodeName=node-1")
 	cli.FormatFlag(cmd, &o.format, "table", "json")
 	o.documents.Add(cmd)
 	cli.MarkCommandLineOnly(cmd, "now", "at", "namespace", "all-namespaces", "cluster", "tenant", "session", "escalation",
-		"label", "namespace-label", "field", "pod", "attributes")
+		"label", "namespace-label", "field", "pod", "attributes", "label-selector", "field-selector")
 }
 
 // question returns the question of the flags that both commands have. It returns an
@@ -132,6 +137,9 @@ func (o *questionOptions) question(cmd *cobra.Command) (*question.Question, erro
 			return nil, fmt.Errorf("--attributes: %w", err)
 		}
 	}
+	if err := o.selectors(q); err != nil {
+		return nil, err
+	}
 	switch {
 	case o.all && o.namespace != "":
 		return nil, cli.Usagef(cmd, "-n and -A are mutually exclusive")
@@ -146,6 +154,36 @@ func (o *questionOptions) question(cmd *cobra.Command) (*question.Question, erro
 		}
 	}
 	return q, nil
+}
+
+// selectors states the selectors of the flags. What a list returns has no labels of its own,
+// so that its labels are not open then.
+func (o *questionOptions) selectors(q *question.Question) error {
+	attributes, _ := q.Stated["attributes"].(map[string]any)
+	for _, s := range []struct {
+		flag, text, key string
+		parse           func(string) ([]selector.Requirement, error)
+	}{
+		{"label-selector", o.labelSelector, selector.LabelKey, selector.ParseLabels},
+		{"field-selector", o.fieldSelector, selector.FieldKey, selector.ParseFields},
+	} {
+		if s.text == "" {
+			continue
+		}
+		requirements, err := s.parse(s.text)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", s.flag, err)
+		}
+		if attributes == nil {
+			attributes = make(map[string]any)
+		}
+		attributes[s.key] = selector.Written(requirements)
+		q.Stated["attributes"] = attributes
+		if _, stated := q.Stated["labels"]; !stated {
+			q.Stated["labels"] = nil
+		}
+	}
+	return nil
 }
 
 func stateObject(q *question.Question, name string, content []byte) error {
@@ -283,6 +321,9 @@ func (o *whoCanOptions) target(cmd *cobra.Command, q *question.Question, args []
 	}
 	if resource == "" {
 		return cli.Usagef(cmd, "name a resource")
+	}
+	if (o.labelSelector != "" || o.fieldSelector != "") && !selector.Counts(args[0], resource, sub) {
+		return cli.Usagef(cmd, "servers apply selectors to list, watch and deletecollection of a resource alone")
 	}
 	q.Stated["resource"] = resource
 	if sub != "" {

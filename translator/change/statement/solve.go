@@ -186,7 +186,8 @@ func (s *Search) kind(at stage, r *Request) string {
 		if s.Values.reads {
 			kind = string(rune('0' + verbClass(r)))
 		}
-		if len(s.Values.selected.Keys) > 0 && selector.Counts(r.Verb, OtherWord, "") {
+		isRead := len(s.Values.selected.Keys) > 0 || len(r.LabelSelector)+len(r.FieldSelector) > 0
+		if isRead && selector.Counts(r.Verb, OtherWord, "") {
 			kind += "selects"
 		}
 		return kind
