@@ -171,13 +171,13 @@ func variantOf(i int, v *view.Variant, places map[string]view.NodePolicy) varian
 		shown.Rows = append(shown.Rows, ruleInForce(key, v.Sources[key], v.Rules[key], overrides[key], places))
 		for _, r := range v.Replaced {
 			if r.Rule == key {
-				shown.Rows = append(shown.Rows, ruleLost(key, r.Policy, r.How, r.By, places))
+				shown.Rows = append(shown.Rows, ruleLost(&r, places))
 			}
 		}
 	}
 	for _, r := range v.Replaced {
 		if _, inForce := v.Rules[r.Rule]; !inForce {
-			shown.Rows = append(shown.Rows, ruleLost(r.Rule, r.Policy, r.How, r.By, places))
+			shown.Rows = append(shown.Rows, ruleLost(&r, places))
 		}
 	}
 	return shown
@@ -200,19 +200,23 @@ var lostWords = map[string]string{
 	"atomic-override": "overridden by %s, with all other rules", "override": "overridden by %s",
 }
 
-func ruleLost(key, policy, how string, by []string, places map[string]view.NodePolicy) effectiveRow {
-	names := make([]string, len(by))
-	for i, locator := range by {
+func ruleLost(r *view.Replaced, places map[string]view.NodePolicy) effectiveRow {
+	names := make([]string, len(r.By))
+	for i, locator := range r.By {
 		names[i] = bare(locator)
 	}
-	text, known := lostWords[how]
+	text, known := lostWords[r.How]
 	if !known {
-		text = how + " by %s"
+		text = r.How + " by %s"
 	}
 	if strings.Contains(text, "%s") {
 		text = fmt.Sprintf(text, strings.Join(names, ", "))
 	}
-	return effectiveRow{Rule: key, From: bare(policy), Href: lineHref(places[policy].Source), How: text, Lost: true}
+	row := effectiveRow{Rule: r.Rule, From: bare(r.Policy), Href: lineHref(places[r.Policy].Source), How: text, Lost: true}
+	if r.Value != nil {
+		row.Value = string(encode(r.Value))
+	}
+	return row
 }
 
 // bare is the namespace and the name of KIND/NAMESPACE/NAME.

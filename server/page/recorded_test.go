@@ -147,8 +147,11 @@ func (r *recorded) Effective(view.Caller, string, string) (*view.Effective, erro
 	if err != nil {
 		return nil, err
 	}
-	// The JSON does not say which block a rule is from.
+	// The JSON does not say which block a rule is from, nor the value of one that was replaced.
 	e.Variants = e.Each()
+	for i := range e.Variants[0].Replaced {
+		e.Variants[0].Replaced[i].Value = map[string]any{"rates": []any{map[string]any{"limit": 7, "window": "<1h>"}}}
+	}
 	e.Variants[0].Detail = &tables.EffectivePolicy{Rules: []tables.EffectiveRule{{Key: "limits.all", Override: true}}}
 	return e, nil
 }

@@ -8,6 +8,9 @@ type Effective = effective.Effective
 // Variant is an effective policy with the paths that have it.
 type Variant = effective.Variant
 
+// Replaced is a rule that is not in force.
+type Replaced = effective.Replaced
+
 // Topology is gateways, listeners, routes and their rules as a graph.
 type Topology struct {
 	// Gateways are the gateways of the revision as NS/NAME.

@@ -46,7 +46,7 @@ func TestViewsShowTheJSON(t *testing.T) {
 	t.Run("Subjects and roles", func(t *testing.T) { s.with(t).subjects() })
 	t.Run("Risks", func(t *testing.T) { s.with(t).risks() })
 	t.Run("Documents", func(t *testing.T) { s.with(t).documents() })
-	t.Run("Inheritance", func(t *testing.T) { s.with(t).inheritance() })
+	t.Run("Inheritance", func(t *testing.T) { s.with(t).inheritance(); s.with(t).replaced() })
 	t.Run("Changes", func(t *testing.T) { s.with(t).changes() })
 	t.Run("Before a merge", func(t *testing.T) { s.with(t).proposal() })
 	t.Run("Log", func(t *testing.T) { s.with(t).log() })
@@ -367,6 +367,24 @@ func (s *site) inheritance() {
 		if !strings.Contains(shown.named("Effective AuthPolicy").text(), key) {
 			s.Errorf("got %s, want the rule %s", shown.named("Effective AuthPolicy").text(), key)
 		}
+	}
+}
+
+// replaced checks that what lost stands with its value beside the rule that replaced it.
+func (s *site) replaced() {
+	for target, want := range map[string][]string{
+		"RateLimitPolicy&target=HTTPRoute/shop/books#write": {"limits.all | net/edge | override | 100", "limits.all | shop/books | overridden by net/edge | 1000", "limits.covers | shop/books | default | 10"},
+	} {
+		kind, at, _ := strings.Cut(target, "&target=")
+		var got []string
+		for _, row := range s.view("/page/inheritance?kind=" + kind + "&target=" + url.QueryEscape(at)).named("Effective rules").rows() {
+			var value struct{ Rates []struct{ Limit int } }
+			if err := json.Unmarshal([]byte(row[3]), &value); err != nil || len(value.Rates) != 1 {
+				s.Fatalf("%q: %v", row, err)
+			}
+			got = append(got, fmt.Sprintf("%s | %d", strings.Join(row[:3], " | "), value.Rates[0].Limit))
+		}
+		equal(s, target, got, want)
 	}
 }
 

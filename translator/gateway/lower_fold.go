@@ -185,7 +185,7 @@ func (s *state) lose(h held, how string, by []string) {
 		by = []string{}
 	}
 	s.effective.Replaced = append(s.effective.Replaced, tables.Replacement{
-		Rule: h.rule.Key, Policy: h.policy.locator, How: how, By: by, Source: h.rule.At.Source(),
+		Rule: h.rule.Key, Policy: h.policy.locator, How: how, By: by, Source: h.rule.At.Source(), Value: h.rule.Value,
 	})
 }
 

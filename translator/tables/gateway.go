@@ -178,6 +178,8 @@ type Replacement struct {
 	How    string   `json:"how"`
 	By     []string `json:"by"`
 	Source string   `json:"source"` // file:line of the replaced rule
+	// Value is that of the replaced rule, as written.
+	Value any `json:"value,omitempty"`
 }
 
 // GatewayPolicy is a policy and its status over all paths.

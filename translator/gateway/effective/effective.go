@@ -124,6 +124,8 @@ type Replaced struct {
 	How    string   `json:"how"`
 	Policy string   `json:"policy"`
 	Rule   string   `json:"rule"`
+	// Value is that of the rule, without secrets; nil if the bundle does not have it.
+	Value any `json:"-"`
 }
 
 // Find returns the effective policy of a target. It returns an *Error if the query is

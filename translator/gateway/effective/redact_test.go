@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func TestRedact(t *testing.T) {
@@ -41,5 +43,13 @@ func TestRedact(t *testing.T) {
 		if after, _ := json.Marshal(value); string(after) != string(before) {
 			t.Errorf("%s: the value was changed", tt.name)
 		}
+	}
+}
+
+// The value of a rule that was replaced is redacted as that of a rule in force.
+func TestReplacedValuesAreRedacted(t *testing.T) {
+	found := replaced(&tables.Replacement{Rule: "rules.response.success.headers.Authorization", Value: map[string]any{"plain": map[string]any{"value": "s3cret"}}})
+	if text, err := json.Marshal(found.Value); err != nil || string(text) != `{"plain":{"value":"(redacted)"}}` {
+		t.Errorf("got %s, %v", text, err)
 	}
 }

@@ -90,7 +90,7 @@ func (v *view) variant(index int) Variant {
 }
 
 func replaced(r *tables.Replacement) Replaced {
-	return Replaced{By: append([]string{}, r.By...), How: r.How, Policy: r.Policy, Rule: r.Rule}
+	return Replaced{By: append([]string{}, r.By...), How: r.How, Policy: r.Policy, Rule: r.Rule, Value: redact(r.Rule, r.Value)}
 }
 
 func (v *view) enterConditions(into map[string][]tables.GatewayCondition, locators []string) {
