@@ -49,8 +49,8 @@ func startControlPlane(t *testing.T) *controlPlane {
 	c := &controlPlane{whole: t, dir: t.TempDir()}
 	began := time.Now()
 	plane, err := controlplane.Start(t.Context(), controlplane.Options{
-		Programs: *binaries, Dir: c.dir, Authorization: []string{"--authorization-mode", "RBAC"},
-		Users: []string{"ann", "bob", "dave", "system:kube-scheduler"},
+		Programs: *binaries, Dir: c.dir, Flags: []string{"--authorization-mode", "RBAC"},
+		Users: []string{"ann", "bob", "dave", "erin", "system:kube-scheduler"},
 	})
 	check(t, err)
 	c.Plane, c.clients = plane, plane.Clients
@@ -85,7 +85,7 @@ func (c *controlPlane) stopAPI(t *testing.T) {
 // writ starts the command until the end of the whole test.
 func (c *controlPlane) writ(t *testing.T, args ...string) *controlplane.Process {
 	t.Helper()
-	process, err := c.StartProcess(*writ, args...)
+	process, err := controlplane.StartProcess(c.dir, *writ, args...)
 	check(t, err)
 	c.whole.Cleanup(func() {
 		process.Kill()

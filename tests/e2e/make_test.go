@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,8 +26,10 @@ func TestMakeCluster(t *testing.T) {
 }
 
 func makeCluster(t *testing.T, with syscall.Signal) {
-	dir := filepath.Join(t.TempDir(), "cluster")
+	root := t.TempDir()
+	dir := filepath.Join(root, "bin", "cluster")
 	command := exec.Command("make", "--no-print-directory", "-C", "../..", "cluster", "CLUSTER="+dir)
+	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") }) // of the make that runs the test
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Stderr = os.Stderr
 	stdout, err := command.StdoutPipe()
@@ -59,6 +62,10 @@ func makeCluster(t *testing.T, with syscall.Signal) {
 		t.Errorf("%v:\n%s", err, out)
 	}
 
+	if with == syscall.SIGINT {
+		addWrit(t, root)
+	}
+
 	began = time.Now()
 	check(t, syscall.Kill(group, with))
 	for lines.Scan() {
@@ -78,6 +85,26 @@ func makeCluster(t *testing.T, with syscall.Signal) {
 		t.Errorf("got %s", printed)
 	}
 	t.Logf("ended after %s", time.Since(began).Round(time.Millisecond))
+}
+
+// addWrit follows docs/webhook.md with the running cluster.
+func addWrit(t *testing.T, root string) {
+	address := freeAddress(t)
+	p := readPage(t, root, "webhook.md", "0.0.0.0:8443", address, "127.0.0.1:8443", address, "--policies policies", "--policies examples/policies")
+	p.kubeconfig = filepath.Join(root, "bin/cluster/kubeconfig")
+	check(t, os.CopyFS(filepath.Join(root, "examples/policies"), os.DirFS("../../examples/policies")))
+	p.shell(t, "openssl")
+	p.serve(t, address)
+	steps, ask, found := strings.Cut(p.block(t, "sh", "bin/cluster"), "kubectl auth can-i ")
+	if out, err := p.try(t, steps); err != nil || !found {
+		t.Fatalf("%v, %t:\n%s", err, found, out)
+	}
+	began := time.Now()
+	p.decides(t, "priya", "by writ", true)
+	if out, err := p.try(t, "kubectl auth can-i "+ask); err != nil || out != "yes\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+	t.Logf("the API server asks writ after %s", time.Since(began))
 }
 
 // running returns the command lines of processes that name a folder, as each of a cluster does.

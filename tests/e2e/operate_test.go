@@ -52,15 +52,21 @@ func (c *controlPlane) doctor(t *testing.T, chain string) {
 
 // listRules asks a writ that knows its callers what ann may do.
 func (c *controlPlane) listRules(t *testing.T, dir string) {
-	tokens := c.write(t, "callers.csv", []byte("token-of-ann,ann,1\n"))
+	tokens := c.write(t, "callers.csv", []byte("token-of-ann,ann,1\ntoken-of-erin,erin,2\n"))
 	certs := filepath.Join(c.dir, "certs") // those of the API server are for this machine, too
 	s := c.serve(t, "--policies", dir, "--tokens", tokens, "--tls-cert", filepath.Join(certs, "apiserver.crt"), "--tls-key", filepath.Join(certs, "apiserver.key"))
 	server := strings.Replace(s.url, "http:", "https:", 1)
-	eventually(t, "the rules are listed", func() (bool, string) {
-		out, stderr, _ := c.kubectl(t, "--kubeconfig", "/dev/null", "--server", server, "--insecure-skip-tls-verify", "--token", "token-of-ann",
+	list := func(user string) (stdout, stderr string) {
+		stdout, stderr, _ = c.kubectl(t, "--kubeconfig", "/dev/null", "--server", server, "--insecure-skip-tls-verify", "--token", "token-of-"+user,
 			"--namespace", "default", "auth", "can-i", "--list")
+		return stdout, stderr
+	}
+	eventually(t, "the rules are listed", func() (bool, string) {
+		out, stderr := list("ann")
 		return regexp.MustCompile(`(?m)^configmaps +\[\] +\[\] +\[get list\]$`).MatchString(out) && strings.Count(out, "\n") == 2, out + stderr
 	})
+	out, _ := list("erin")
+	c.listed(t, dir, out)
 }
 
 // monitoring are the kinds of the Prometheus operator that the chart makes.

@@ -50,17 +50,17 @@ func TestWebhook(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "policies.yaml")
 	check(t, os.WriteFile(file, fmt.Appendf(nil, policies, "ann"), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "shells.yaml"), []byte(shells), 0o600))
 
-	c.stopAPI(t)
-	c.Authorization = []string{"--authorization-config", filepath.Join(chain, "authorization.yaml")}
 	stop := c.serveAt(t, address, dir)
-	c.startAPI(t)
+	c.restart(t, []string{"--authorization-config", filepath.Join(chain, "authorization.yaml")})
 	if _, stderr, status := c.kubectl(t, "--context", "admin", "apply", "-f", filepath.Join(chain, "identity.yaml")); status != 0 {
 		t.Errorf("apply identity.yaml: %s", stderr)
 	}
 
 	t.Run("doctor", func(t *testing.T) { c.doctor(t, chain) })
 	t.Run("a list of rules", func(t *testing.T) { c.listRules(t, dir) })
+	t.Run("answers are those of eval", func(t *testing.T) { c.answers(t, dir) })
 	t.Run("what deploy installs", func(t *testing.T) { c.install(t) })
 	ann, dave, bob := c.as(t, "ann"), c.as(t, "dave"), c.as(t, "bob")
 	wantCode(t, "allowed by writ", list(ann), http.StatusOK)

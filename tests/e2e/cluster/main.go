@@ -58,7 +58,7 @@ func run(ctx context.Context, out io.Writer, programs, dir string) error {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	p, err := controlplane.Start(within, controlplane.Options{
-		Programs: programs, Dir: dir, Authorization: []string{"--authorization-config", authorization},
+		Programs: programs, Dir: dir, Flags: []string{"--authorization-config", authorization},
 	})
 	switch {
 	case ctx.Err() != nil:

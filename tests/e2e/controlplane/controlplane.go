@@ -26,8 +26,9 @@ type Options struct {
 	Programs string
 	// Dir is an existing folder for data, logs and credentials.
 	Dir string
-	// Authorization are the flags of the API server that name its authorizers.
-	Authorization []string
+	// Flags are further flags of the API server, those that name its authorizers among them.
+	// They may be changed before StartAPI.
+	Flags []string
 	// Users have a token each beside those of the kubeconfig: "token-of-" and the name. They
 	// are for tests.
 	Users []string
@@ -59,7 +60,7 @@ func Start(ctx context.Context, o Options) (*Plane, error) {
 		return nil, err
 	}
 	peer = "http://" + peer
-	p.etcd, err = p.StartProcess(filepath.Join(o.Programs, "etcd"), "--data-dir", filepath.Join(o.Dir, "etcd"), "--unsafe-no-fsync",
+	p.etcd, err = StartProcess(o.Dir, filepath.Join(o.Programs, "etcd"), "--data-dir", filepath.Join(o.Dir, "etcd"), "--unsafe-no-fsync",
 		"--listen-client-urls", p.Etcd, "--advertise-client-urls", p.Etcd,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
 	if err != nil {
@@ -106,20 +107,20 @@ func (p *Plane) write(name string, content []byte) error {
 	return os.WriteFile(filepath.Join(p.Dir, name), content, 0o600)
 }
 
-// Flags returns the flags of the API server.
-func (p *Plane) Flags() []string {
+// flags returns all flags of the API server.
+func (p *Plane) flags() []string {
 	_, port, _ := net.SplitHostPort(p.Address)
 	sa := filepath.Join(p.Dir, "sa.key")
 	return append([]string{"--etcd-servers", p.Etcd, "--bind-address", "127.0.0.1", "--secure-port", port,
 		"--cert-dir", filepath.Dir(p.serverCert), "--token-auth-file", filepath.Join(p.Dir, "tokens.csv"),
 		"--service-account-key-file", sa, "--service-account-signing-key-file", sa, "--service-account-issuer", "https://kubernetes.default.svc",
-		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount", "--etcd-compaction-interval", "0"}, p.Authorization...)
+		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount", "--etcd-compaction-interval", "0"}, p.Flags...)
 }
 
 // StartAPI starts the API server and waits until it is ready. It returns an error if the
 // program ends, or if ctx is done before.
 func (p *Plane) StartAPI(ctx context.Context) (err error) {
-	if p.api, err = p.StartProcess(filepath.Join(p.Programs, "kube-apiserver"), p.Flags()...); err != nil {
+	if p.api, err = StartProcess(p.Dir, filepath.Join(p.Programs, "kube-apiserver"), p.flags()...); err != nil {
 		return err
 	}
 	ended := p.Ended()

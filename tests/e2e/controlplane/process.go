@@ -18,10 +18,10 @@ type Process struct {
 	command *exec.Cmd
 }
 
-// StartProcess starts a program, whose output is appended to a file in Dir. It ends with the
+// StartProcess starts a program, whose output is appended to a file in dir. It ends with the
 // calling process at the latest, and does not get the signals of its terminal.
-func (p *Plane) StartProcess(path string, args ...string) (*Process, error) {
-	name := filepath.Join(p.Dir, filepath.Base(path)+".log")
+func StartProcess(dir, path string, args ...string) (*Process, error) {
+	name := filepath.Join(dir, filepath.Base(path)+".log")
 	log, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
