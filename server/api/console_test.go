@@ -123,6 +123,19 @@ func TestConsole(t *testing.T) {
 	}
 }
 
+// The time of an explanation is written as times of documents are.
+func TestTimeOfAnExplanation(t *testing.T) {
+	_, o := endpoints(&fake{}, func(o *Options) { o.Console = &consoled{} })
+	for _, at := range []string{"2026-11-22T9:00:00Z", "2026-11-22T09:00:00,5Z", "2026-11-22", "tomorrow"} {
+		r := httptest.NewRequest(http.MethodPost, "/v1/explanations/access?at="+at, strings.NewReader(`{"user":"a","verb":"get","resource":"pods"}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if New(o).ServeHTTP(w, r); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "the parameter at must be an RFC 3339 time") {
+			t.Errorf("%s: got %d %s", at, w.Code, w.Body)
+		}
+	}
+}
+
 // A stream has the ID, the name and the data of each event, and ends with the console.
 func TestEventStream(t *testing.T) {
 	c := &consoled{events: make(chan view.Event, 2)}

@@ -8,11 +8,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change/question"
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // commonVerbs are the first columns of each matrix.
@@ -45,6 +47,9 @@ func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) 
 	}
 	out.Total, out.Letters = len(rows), lettersOf(rows, q.Limit)
 	f := &filler{asker: asker, policies: policies, stated: stated, columns: out.Columns, isBrief: q.Each != nil}
+	if !f.isBrief {
+		f.bounds = boundsOfDenials(asker.World, policies.Now())
+	}
 	if q.Each == nil {
 		from, to, after, err := page(len(rows), q.Limit, q.After)
 		if err != nil {
@@ -193,7 +198,8 @@ type filler struct {
 	policies decision.Policies
 	stated   map[string]any
 	columns  []string
-	isBrief  bool // cells have neither a rule nor a request
+	isBrief  bool            // cells have neither a rule nor a request
+	bounds   []dates.Instant // at which denials begin or end, after now
 
 	table *question.Table
 }
@@ -274,9 +280,60 @@ func (f *filler) cell(ctx context.Context, c *question.Cell) view.Cell {
 		return out // a question about all of something, which no request can ask
 	}
 	d := f.policies.Access(ctx, r)
+	out.Until = f.until(ctx, r, d)
 	if len(d.Matched) > 0 {
 		m := &d.Matched[0]
 		out.Source, out.Title = m.Place(), strings.ReplaceAll(fmt.Sprintf("%s %s/%s", m.Kind, m.Namespace, m.Name), " /", " ")
 	}
 	return out
+}
+
+// maxBounds is how many times after now are looked at to find when a cell ends.
+const maxBounds = 8
+
+// boundsOfDenials returns the first instants after now at which deny policies begin or end.
+func boundsOfDenials(w *statement.World, now time.Time) []dates.Instant {
+	var out []dates.Instant
+	for _, d := range w.Whole().Dated() {
+		if d.Kind == "DenyPolicy" {
+			out = append(out, d.Dates.Bounds()...)
+		}
+	}
+	out = slices.DeleteFunc(out, func(at dates.Instant) bool { return at <= dates.Of(now) })
+	slices.Sort(out)
+	return out[:min(len(out), maxBounds)]
+}
+
+// until returns when the outcome of a decision changes by the clock, empty if it does not: when
+// the last of the rules that decide ends and no other one follows, or a denial begins or ends.
+func (f *filler) until(ctx context.Context, r *decision.Request, d decision.Decision) string {
+	outcome, bounds := d.Settle(), f.bounds
+	if outcome == decision.NoOpinion {
+		return ""
+	}
+	for range maxBounds {
+		at, ends := endOf(d.Matched)
+		if len(bounds) > 0 && (!ends || bounds[0] <= at) {
+			at, ends, bounds = bounds[0], true, bounds[1:]
+		}
+		if !ends {
+			return ""
+		}
+		if d = f.policies.At(at.Time()).Access(ctx, r); d.Settle() != outcome {
+			return at.String()
+		}
+	}
+	return ""
+}
+
+// endOf returns when the last of some rules ends; false if one of them does not end.
+func endOf(matched []decision.Matched) (last dates.Instant, ends bool) {
+	for i := range matched {
+		at, err := dates.Parse(matched[i].Until)
+		if err != nil {
+			return 0, false
+		}
+		last, ends = max(last, dates.Of(at)), true
+	}
+	return last, ends
 }

@@ -3,6 +3,7 @@ package explore
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -295,5 +296,57 @@ func TestTopology(t *testing.T) {
 	e := s.explain(decision.Gateway, `{"gateway":{"namespace":"net","name":"edge"},"request":{"host":"books.example.com","method":"GET","path":"/books/1"}}`)
 	if e.Outcome != view.Deny || len(e.Steps) == 0 {
 		t.Errorf("got %s", text(t, e))
+	}
+}
+
+const endingDocuments = `== a.yaml
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: viewer}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+---
+BINDINGS
+`
+
+// A cell states when its outcome changes by the clock: when the last rule that allows it ends,
+// or a denial begins or ends. A cell that stays states nothing.
+func TestEndsOfCells(t *testing.T) {
+	const (
+		ten, noon = "2026-11-22T10:00:00Z", "2026-11-22T12:00:00Z"
+		document  = "apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata: {name: %s, %sannotations: {%s}}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: viewer}\nsubjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: ada}]\n"
+		denial    = "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: d, annotations: {%s}}\nspec: {rules: [{verbs: [get], apiGroups: [\"\"], resources: [pods]}]}\n"
+	)
+	after, before := func(at string) string { return "writ.dev/not-after: " + at }, func(at string) string { return "writ.dev/not-before: " + at }
+	cluster := func(name, dates string) string { return fmt.Sprintf(document, "ClusterRoleBinding", name, "", dates) }
+	own := func(name, dates string) string {
+		return fmt.Sprintf(document, "RoleBinding", name, "namespace: shop, ", dates)
+	}
+	for name, row := range map[string]struct {
+		documents     []string
+		outcome, want string
+	}{
+		"without an end":            {[]string{cluster("a", "")}, view.Allow, ""},
+		"with an end":               {[]string{cluster("a", after(noon))}, view.Allow, noon},
+		"two ends":                  {[]string{cluster("a", after(ten)), cluster("b", after(noon))}, view.Allow, noon},
+		"an end and none":           {[]string{cluster("a", after(ten)), cluster("b", "")}, view.Allow, ""},
+		"another binding stays":     {[]string{cluster("a", after(ten)), own("b", "")}, view.Allow, ""},
+		"another binding ends":      {[]string{cluster("a", after(ten)), own("b", after(noon))}, view.Allow, noon},
+		"another binding follows":   {[]string{cluster("a", after(ten)), cluster("b", before(ten)+", "+after(noon))}, view.Allow, noon},
+		"a gap":                     {[]string{cluster("a", after(ten)), cluster("b", before(noon))}, view.Allow, ten},
+		"a denial begins":           {[]string{cluster("a", after(noon)), fmt.Sprintf(denial, before(ten))}, view.Allow, ten},
+		"a denial ends":             {[]string{cluster("a", ""), fmt.Sprintf(denial, after(ten))}, view.Deny, ten},
+		"a denial ends, and nobody": {[]string{fmt.Sprintf(denial, after(ten)), cluster("a", before("2027-01-01T00:00:00Z"))}, view.Deny, ten},
+		"a grant begins":            {[]string{cluster("a", before(noon))}, view.None, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, strings.Replace(endingDocuments, "BINDINGS", strings.Join(row.documents, "---\n"), 1))
+			m := s.matrix(view.MatrixQuery{Resource: "pods", Namespace: "shop"})
+			if len(m.Rows) != 1 || m.Columns[0] != "get" {
+				t.Fatalf("got %+v", m)
+			}
+			if got := m.Rows[0].Cells[0]; got.Outcome != row.outcome || got.Until != row.want {
+				t.Errorf("got %s until %q, want %s until %q", got.Outcome, got.Until, row.outcome, row.want)
+			}
+		})
 	}
 }

@@ -175,8 +175,8 @@ func (c *askContent) answer(ctx context.Context, q *question, form *pointForm) e
 	var at time.Time
 	if c.At != "" {
 		var err error
-		if at, err = time.Parse(time.RFC3339, c.At); err != nil {
-			c.Error = "at must be a time such as 2026-01-02T15:04:05Z"
+		if at, err = view.ParseTime(c.At); err != nil {
+			c.Error = "at " + err.Error()
 			return nil //nolint:nilerr // it is shown at the form
 		}
 	}

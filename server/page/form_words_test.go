@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,19 @@ func TestMessagesAreInWordsOfForms(t *testing.T) {
 	} {
 		if got := inWordsOfForms(message, "Verb"); got != want {
 			t.Errorf("%q: got %q, want %q", message, got, want)
+		}
+	}
+}
+
+// The time of a question is written as times of documents are: no other form is accepted.
+func TestTimeOfAQuestion(t *testing.T) {
+	h := New(options(t))
+	for at, want := range map[string]int{
+		"2026-11-22T09:00:00Z": 200, "2026-11-22T10:00:00.5+01:00": 200, "2026-11-22T9:00:00Z": 400, "2026-11-22T09:00:00,5Z": 400, "2026-11-22": 400, "now": 400,
+	} {
+		w := get(h, "/page/ask?user=ada&verb=get&resource=pods&at="+url.QueryEscape(at))
+		if w.Code != want || strings.Contains(w.Body.String(), "at must be an RFC 3339 time such as 2026-01-20T10:00:00Z") != (want == 400) {
+			t.Errorf("%s: got %d, want %d", at, w.Code, want)
 		}
 	}
 }

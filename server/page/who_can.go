@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/writ-policy/writ/server/view"
 )
@@ -41,7 +42,9 @@ type matrixCell struct {
 	Badge       mark
 	Word        string
 	Text, Title string
-	Href        string
+	// Until is when the outcome changes, in few words.
+	Until string
+	Href  string
 }
 
 const (
@@ -114,14 +117,14 @@ func (p *page) whoCan(ctx context.Context, q *question) (frame, error) {
 			return frame{}, err
 		}
 		c.Asked, c.Query = true, asked
-		c.show(matrix, q.query)
+		c.show(matrix, q.query, q.now)
 	}
 	shown.Content = c
 	return shown, nil
 }
 
 // show fills in the rows of a page.
-func (c *matrixContent) show(m *view.Matrix, query url.Values) {
+func (c *matrixContent) show(m *view.Matrix, query url.Values, now time.Time) {
 	c.Matrix = m
 	for i := range m.Rows {
 		line := matrixLine{Row: m.Rows[i]}
@@ -129,7 +132,7 @@ func (c *matrixContent) show(m *view.Matrix, query url.Values) {
 			line.Href = subjectHref(principalOf(&m.Rows[i]))
 		}
 		for j := range m.Rows[i].Cells {
-			line.Cells = append(line.Cells, cellOf(&m.Rows[i].Cells[j]))
+			line.Cells = append(line.Cells, cellOf(&m.Rows[i].Cells[j], now))
 		}
 		c.Lines = append(c.Lines, line)
 	}
@@ -186,7 +189,7 @@ func briefly(text string) string {
 	return text
 }
 
-func cellOf(c *view.Cell) matrixCell {
+func cellOf(c *view.Cell, now time.Time) matrixCell {
 	cell := matrixCell{Badge: badge(c.Outcome), Word: cellWords[c.Outcome], Text: shorten(briefly(c.Text), whyWidth), Title: c.Title, Href: askHref("access", c.Request)}
 	switch {
 	case c.Title == "":
@@ -197,5 +200,21 @@ func cellOf(c *view.Cell) matrixCell {
 	if cell.Text != c.Text {
 		cell.Title += ": " + c.Text
 	}
+	if at, err := view.ParseTime(c.Until); err == nil {
+		cell.Until = "until " + nearly(at, now)
+		cell.Title += ", until " + c.Until
+	}
 	return cell
+}
+
+// nearly is a time as far as it differs from now: an hour, a day, or a day of another year.
+func nearly(at, now time.Time) string {
+	now = now.UTC()
+	switch {
+	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return at.Format("15:04")
+	case at.Year() == now.Year():
+		return at.Format("2 Jan")
+	}
+	return at.Format("2 Jan 2006")
 }

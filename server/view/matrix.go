@@ -64,6 +64,8 @@ type Cell struct {
 	Outcome string `json:"outcome"`
 	// Text is why, in few words; it may be empty.
 	Text string `json:"text"`
+	// Until is when the outcome of Request changes by the clock; empty if it does not.
+	Until string `json:"until,omitempty"`
 	// Source is FILE:LINE of the rule, and Title its binding.
 	Source string `json:"source"`
 	Title  string `json:"title"`

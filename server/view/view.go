@@ -14,6 +14,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // Console gives views of what a server serves. It is safe for concurrent use.
@@ -80,6 +82,9 @@ type Viewer interface {
 	// with prefix and then those that contain it.
 	Names(c Caller, field, prefix string) (*Names, error)
 }
+
+// ParseTime parses the time of a question, which is written as in documents.
+func ParseTime(text string) (time.Time, error) { return dates.Parse(text) }
 
 // Caller is who asks. The zero value sees what concerns everybody.
 type Caller struct {

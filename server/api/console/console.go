@@ -228,8 +228,8 @@ func (a *API) Explanation() http.HandlerFunc {
 			var at time.Time
 			if text := query.Get("at"); text != "" {
 				var err error
-				if at, err = time.Parse(time.RFC3339, text); err != nil {
-					return b, &exchange.Refusal{Status: http.StatusBadRequest, Field: "at", Message: "the parameter at must be a time of RFC 3339"}
+				if at, err = view.ParseTime(text); err != nil {
+					return b, &exchange.Refusal{Status: http.StatusBadRequest, Field: "at", Message: "the parameter at " + err.Error()}
 				}
 			}
 			ctx, cancel := context.WithTimeout(r.Context(), Timeout)
