@@ -208,8 +208,12 @@ func gained(author lint.Author, g *change.Gain, revisions ...*translator.Result)
 			document += " of the base"
 		}
 		causes = append(causes, document+" is "+c.What)
-		if at, ok := diag.ParseSource(c.Source); ok && d.Position == (diag.Position{}) {
+		at, ok := diag.ParseSource(c.Source)
+		switch {
+		case ok && d.Position == (diag.Position{}):
 			d.Position = at
+		case ok && len(causes) > statement.Longest: // the message does not name it
+			d.Related = append(d.Related, diag.Related{Position: at, Message: causes[len(causes)-1]})
 		}
 	}
 	if d.Position == (diag.Position{}) { // routes and gateways have no line in a table

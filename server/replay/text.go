@@ -180,7 +180,7 @@ func writeWithin(out *diag.Lines, lines []string) {
 	for i, line := range lines {
 		if out.Len()+len(line) > most {
 			out.Addf("")
-			out.Addf("and %d more", len(lines)-i)
+			out.Addf("and %d more, -o json lists them", len(lines)-i)
 			return
 		}
 		out.Addf("%s", line)

@@ -153,8 +153,12 @@ func (r *resolver) claimPolicy(p *originPolicy) {
 // unused notes a role without a binding.
 func (r *resolver) unused(h *syntax.Header) { r.unbound = append(r.unbound, h) }
 
-// shownUnbound is how many roles without a binding are listed; others are counted.
-const shownUnbound = 10
+// shownUnbound is how many roles without a binding have a warning; maxUnbound of the others
+// are named by the last one.
+const (
+	shownUnbound = 10
+	maxUnbound   = 1000
+)
 
 // reportUnused warns about roles without a binding. A directory of roles that are bound
 // elsewhere has many.
@@ -175,6 +179,9 @@ func (r *resolver) reportUnused() {
 		if rest := len(r.unbound) - i; i == shownUnbound && rest > 1 {
 			d.Message = fmt.Sprintf("%s and %d more roles are not bound by any binding", directory.Title(h), rest-1)
 			d.Hint = "bind them or remove them, or silence this warning if they are bound elsewhere"
+			for _, h := range r.unbound[i+1:][:min(rest-1, maxUnbound)] {
+				d.Related = append(d.Related, diag.Related{Position: h.At, Message: directory.Title(h)})
+			}
 			r.List.Add(d)
 			return
 		}

@@ -83,6 +83,9 @@ func (t *textWriter) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
+// maxListed is how many places and subjects of a diagnostic a text lists.
+const maxListed = 5
+
 func (t *textWriter) diagnostic(d Diagnostic) {
 	color := red
 	if d.Severity == Warning {
@@ -97,8 +100,14 @@ func (t *textWriter) diagnostic(d Diagnostic) {
 	if line, found := t.lines.line(d.File, d.Line); found && d.Field == "" {
 		gutter = t.excerpt(d, line, color)
 	}
-	for _, r := range d.Related {
+	for _, r := range d.Related[:min(len(d.Related), maxListed)] {
 		t.note(gutter, "see "+singleLine(r.Position.String())+": "+singleLine(r.Message))
+	}
+	if more := len(d.Related) - maxListed; more > 0 {
+		t.note(gutter, fmt.Sprintf("see %s: -o json lists them", Counted(more, "more place")))
+	}
+	if more := len(d.Subjects) - maxListed; more > 0 {
+		t.note(gutter, fmt.Sprintf("-o json lists all %s", Counted(len(d.Subjects), "subject")))
 	}
 	if d.Hint != "" {
 		t.note(gutter, "hint: "+singleLine(d.Hint))

@@ -2,6 +2,7 @@ package question
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,7 +39,7 @@ func (w *WhoCan) Table() string {
 		out.Addf("Nobody, where: %s.", strings.Join(denied, "; "))
 	}
 	w.members(&out)
-	return out.String()
+	return completed(out.String())
 }
 
 // members lists the subjects of deny rules: a member of a listed group may be one.
@@ -80,7 +81,18 @@ func (w *WhatCan) Table() string {
 		rows = append(rows, []string{strings.Join(statement.Shorten(r.Verbs), ", "), r.what(), where, r.Verdict, r.Text, w.Statements[i].Because(w.Question.holders()) + untilText(&w.Statements[i])})
 	}
 	out.AddTable(rows)
-	return out.String()
+	return completed(out.String())
+}
+
+// andMore is the end of a list that statement.Shorten shortened, and of Because.
+var andMore = regexp.MustCompile(`\band \d+ more\b`)
+
+// completed states what lists all if a list of a table is shortened.
+func completed(table string) string {
+	if andMore.MatchString(table) {
+		table += "-o json lists all that \"more\" stands for.\n"
+	}
+	return table
 }
 
 // untilText states when a statement ends, empty for one that does not.
