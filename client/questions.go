@@ -104,3 +104,59 @@ func (c *Client) ask(ctx context.Context, path string, question, answer any) err
 	_, err = c.call(ctx, http.MethodPost, path, body, answer)
 	return err
 }
+
+// EscalationsQuestion asks who may request which group, and who may approve that. Its
+// callers must be auditors. The zero value asks for all escalations.
+type EscalationsQuestion struct {
+	// Name is NAME or NAMESPACE/NAME of an escalation.
+	Name string `json:"name,omitempty"`
+	// Cluster selects the escalations that can be requested on it, with the terms there.
+	Cluster string `json:"cluster,omitempty"`
+}
+
+// Escalation is a group that can be requested for a time.
+type Escalation struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Group     string `json:"group"`
+	// Clusters are globs of the clusters on which it can be requested.
+	Clusters []string `json:"clusters"`
+	// Ready is false if the cluster refuses requests, nil if that is not known.
+	Ready   *bool           `json:"ready"`
+	Request EscalationRoles `json:"request"`
+	Approve EscalationRoles `json:"approve"`
+	// SelfApproval and Domains are the terms on clusters that PerCluster does not list.
+	PerCluster   []EscalationTerms `json:"perCluster"`
+	SelfApproval bool              `json:"selfApproval"`
+	Domains      []string          `json:"domains"`
+	// Both are the groups whose members may request and approve.
+	Both         []string `json:"both"`
+	DenyPolicies []string `json:"denyPolicies"`
+	// Sessions is how many sessions of the escalation are valid.
+	Sessions int    `json:"sessions"`
+	Source   string `json:"source"`
+}
+
+// EscalationRoles are those who may request, or those who may approve. IdentityProviders is
+// nil for any.
+type EscalationRoles struct {
+	Users             []string `json:"users"`
+	Groups            []string `json:"groups"`
+	IdentityProviders []string `json:"identityProviders"`
+}
+
+// EscalationTerms are the terms on a cluster: whether those who request may approve their
+// own request, and the domains of addresses of approvers.
+type EscalationTerms struct {
+	Cluster      string   `json:"cluster"`
+	SelfApproval bool     `json:"selfApproval"`
+	Domains      []string `json:"domains"`
+}
+
+// Escalations lists who may request which group, and who may approve that.
+func (c *Client) Escalations(ctx context.Context, q *EscalationsQuestion) ([]Escalation, error) {
+	var answer struct {
+		Escalations []Escalation `json:"escalations"`
+	}
+	return answer.Escalations, c.ask(ctx, "/v1/escalations", q, &answer)
+}

@@ -6,10 +6,15 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/writ-policy/writ/client"
+	"github.com/writ-policy/writ/server"
 )
 
 func ExampleClient_SubjectAccessReview() {
@@ -93,5 +98,37 @@ func TestReviewsAndQuestions(t *testing.T) {
 	status, err := c.SubjectAccessReview(t.Context(), "", &client.SubjectAccessReview{User: "priya", NonResource: &client.NonResourceAttributes{Path: "/x", Verb: "get"}})
 	if err != nil || status.Allowed || status.Reason == "" {
 		t.Errorf("a path: got %+v and %v", status, err)
+	}
+}
+
+func TestEscalations(t *testing.T) {
+	config := server.Defaults()
+	config.Policies = []string{t.TempDir()}
+	documents := `{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: fix, namespace: bg},
+spec: {escalatedGroup: root, allowed: {clusters: ["prod-*"], groups: [sre]}, approvers: {users: [ann], groups: [leads]}, blockSelfApproval: true}}`
+	if err := os.WriteFile(filepath.Join(config.Policies[0], "p.yaml"), []byte(documents), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s.Handler())
+	defer h.Close()
+	c := patient(t, h.URL)
+	got, err := c.Escalations(t.Context(), &client.EscalationsQuestion{Name: "bg/fix", Cluster: "prod-1"})
+	want := []client.Escalation{{
+		Namespace: "bg", Name: "fix", Group: "root", Clusters: []string{"prod-*"}, Source: "p.yaml:1",
+		Request: client.EscalationRoles{Groups: []string{"sre"}}, Approve: client.EscalationRoles{Users: []string{"ann"}, Groups: []string{"leads"}},
+		PerCluster: []client.EscalationTerms{}, Domains: []string{}, Both: []string{}, DenyPolicies: []string{},
+	}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	}
+	if got, err = c.Escalations(t.Context(), &client.EscalationsQuestion{Cluster: "dev"}); err != nil || len(got) > 0 {
+		t.Errorf("got %+v and %v, want no escalation", got, err)
 	}
 }

@@ -27,6 +27,7 @@ Families of documents:
   Kubernetes RBAC      Role, ClusterRole, RoleBinding, ClusterRoleBinding
   Origin policy        Role, RoleBinding, Policy, PolicyBinding, with deny rules
   deny policies        DenyPolicy with pod security, BreakglassEscalation
+  sessions             BreakglassSession, DebugSession, ClusterConfig
   visibility           MonitorAccessPolicy, MetricSource
   gateway policies     AuthPolicy, RateLimitPolicy, TokenRateLimitPolicy
 Extensions in Rego (*.rego) and DecisionTests may stand beside them.
@@ -75,7 +76,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 	root.AddCommand(
-		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), serve.New(s),
+		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), changes.NewEscalations(s), serve.New(s),
 		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))

@@ -48,6 +48,7 @@ var endpointRoles = map[string]auth.Role{
 	"/api/v1/custom-types":                                                      auth.Authenticated,
 	"/api/v1/auth/cache/clear":                                                  auth.Authenticated,
 	"/metrics":                                                                  auth.Authenticated,
+	"/v1/escalations":                                                           auth.Auditor,
 	"/v1/who-can":                                                               auth.Auditor,
 	"/v1/what-can":                                                              auth.Authenticated,
 	"/v1/status":                                                                auth.Authenticated,

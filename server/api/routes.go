@@ -177,6 +177,10 @@ func questionRoutes(q *questions.API) []route {
 			methods: "POST", pattern: "/v1/what-can", role: auth.Authenticated, handler: q.WhatCan(),
 			about: op.For("Lists what a subject may do; about others for auditors.", openapi.Name("WhatCanRequest"), question.WhatCan{}),
 		},
+		{
+			methods: "POST", pattern: "/v1/escalations", role: auth.Auditor, handler: q.Escalations(),
+			about: op.For("Lists who may request which group, and who may approve that.", openapi.Name("EscalationsRequest"), question.Escalations{}),
+		},
 	}
 }
 

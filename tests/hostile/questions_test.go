@@ -12,11 +12,13 @@ import (
 const (
 	whoCanPath  = "/v1/who-can"
 	whatCanPath = "/v1/what-can"
+
+	escalationsPath = "/v1/escalations"
 )
 
 var questionAttack = &attack{
 	target: "FuzzQuestion",
-	routes: []string{"POST " + whoCanPath, "POST " + whatCanPath},
+	routes: []string{"POST " + whoCanPath, "POST " + whatCanPath, "POST " + escalationsPath},
 	draw: func(d random.Source, s *site, route string) *request {
 		_, path, _ := strings.Cut(route, " ")
 		drawn := s.drawAccess(d)
@@ -24,6 +26,9 @@ var questionAttack = &attack{
 		body := map[string]any{"request": asked}
 		if path == whatCanPath {
 			body = map[string]any{"user": drawn.User, "groups": texts(drawn.Groups), "namespace": drawn.Namespace}
+		}
+		if path == escalationsPath {
+			body = map[string]any{"name": d.One([]string{"", "sre-fix", "bg/sre-fix", "\x00"}), "cluster": drawn.Cluster}
 		}
 		delete(asked, "user")
 		delete(asked, "groups")
@@ -49,6 +54,9 @@ func judgeQuestion(x *exchange) string {
 		return "a caller without credentials gets an answer"
 	}
 	if !contains(own.groups, "auditors") {
+		if x.sent.URL.Path == escalationsPath {
+			return "a caller that is not an auditor asks for escalations"
+		}
 		subject, _ := x.decoded()["question"].(map[string]any)["subject"].(map[string]any)
 		if subject["user"] != own.name || !slices.Equal(groupsOf(subject), own.groups) {
 			return "a caller that is not an auditor asks about others"

@@ -19,6 +19,7 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/question"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -59,6 +60,28 @@ func (a *API) WhatCan() http.HandlerFunc {
 		}
 		answer, err := asker.WhatCan(ctx, q)
 		return answer, refusalOf(err)
+	})
+}
+
+// Escalations lists who may request which group, and who may approve that.
+func (a *API) Escalations() http.HandlerFunc {
+	return a.handler(func(_ context.Context, _ *http.Request, asker *question.Asker, body decision.Value) (any, *exchange.Refusal) {
+		given, refused := members(body, "name", "cluster", keyAt)
+		if refused != nil {
+			return nil, refused
+		}
+		var f exchange.Reader
+		texts := make(map[string]string)
+		for _, key := range []string{"name", "cluster"} {
+			if value, ok := given[key]; ok {
+				texts[key] = f.Text(key, value)
+			}
+		}
+		if f.Refused != nil {
+			return nil, f.Refused
+		}
+		list := asker.World.Whole().Revision.Tables
+		return question.EscalationsOf(list, texts["name"], texts["cluster"], dates.Of(asker.Now)), nil
 	})
 }
 

@@ -25,6 +25,14 @@ import (
 )
 
 const documents = `
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: s}, rules: [{verbs: [get], apiGroups: [""], resources: [secrets]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: s, annotations: {writ.dev/not-after: "2026-03-01T10:00:00Z"}},
+ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: s}, subjects: [{kind: User, name: c}]}
+---
+{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: fix, namespace: bg},
+ spec: {escalatedGroup: root, allowed: {clusters: ["prod-*"], groups: [sre]}, approvers: {groups: [leads]}}}
+---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r},
@@ -76,6 +84,7 @@ func open(t *testing.T, maxAnswer int) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/who-can", admitted(auth.Auditor, a.WhoCan()))
+	mux.Handle("POST /v1/escalations", admitted(auth.Auditor, a.Escalations()))
 	mux.Handle("POST /v1/what-can", admitted(auth.Authenticated, a.WhatCan()))
 	return mux
 }
@@ -116,6 +125,19 @@ func TestStatuses(t *testing.T) {
 		"an open verb":                     {"t-auditor", "/v1/who-can", `{"request":{"resource":"pods"},"open":["verb"]}`, 200, `"open":["verb"]`},
 		"an open member that has a value":  {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods"},"open":["verb"]}`, 400, "open[0]"},
 		"an open member that is not known": {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods"},"open":["colour"]}`, 400, "colour"},
+		"who can before the end":           {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"secrets"},"at":"2026-03-01T09:59:59.999999999Z"}`, 200, `"users":["c"]`},
+		"who can from the end on":          {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"secrets"},"at":"2026-03-01T10:00:00Z"}`, 200, `"users":[]`},
+		"the time of an answer":            {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"secrets"},"at":"2026-03-01T11:00:00+01:00"}`, 200, `"at":"2026-03-01T10:00:00Z"`},
+		"what can before the end":          {"t-auditor", "/v1/what-can", `{"user":"c","at":"2026-03-01T09:00:00Z"}`, 200, `"until":"2026-03-01T10:00:00Z"`},
+		"what can from the end on":         {"t-auditor", "/v1/what-can", `{"user":"c","at":"2026-03-01T10:00:00Z"}`, 200, `"resources":[]`},
+		"a time without a zone":            {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"secrets"},"at":"2026-03-01T10:00:00"}`, 400, "RFC 3339"},
+		"a time that is a number":          {"t-auditor", "/v1/what-can", `{"user":"c","at":1772359200}`, 400, "at"},
+		"escalations":                      {"t-auditor", "/v1/escalations", `{}`, 200, `"request":{"groups":["sre"],"identityProviders":null}`},
+		"escalations by name and cluster":  {"t-auditor", "/v1/escalations", `{"name":"bg/fix","cluster":"prod-1"}`, 200, `"name":"fix"`},
+		"escalations of another cluster":   {"t-auditor", "/v1/escalations", `{"cluster":"dev"}`, 200, `{"escalations":[]}`},
+		"escalations for others":           {"t-a", "/v1/escalations", `{}`, 403, ""},
+		"an unknown key for escalations":   {"t-auditor", "/v1/escalations", `{"names":"x"}`, 400, "names"},
+		"a name that is a list":            {"t-auditor", "/v1/escalations", `{"name":["x"]}`, 400, "name"},
 		"a limit that is not a number":     {"t-auditor", "/v1/who-can?limit=x", getPods, 400, "limit"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -294,6 +294,7 @@ func GenerateDeny(seed uint64) (map[string]string, *World) {
 		g.Everything()
 	}
 	g.World.Denials.Generate(g.Source)
+	g.World.Denials.GenerateTenants(random.New(seed, 16))
 	return g.write(), g.World
 }
 

@@ -25,6 +25,7 @@ func GenerateDated(seed uint64) (map[string]string, *World) {
 		g.Everything()
 	}
 	g.World.Denials.Generate(g.Source)
+	g.World.Denials.GenerateTenants(random.New(seed, 16))
 	for _, b := range g.World.OriginBindings {
 		b.Dates = g.dates()
 	}

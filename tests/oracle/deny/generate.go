@@ -42,22 +42,27 @@ func (d *Denials) Generate(r random.Source) {
 	g := &generator{r, d}
 	g.escalations()
 	g.denyPolicies()
-	if g.Once(3) {
-		d.Tenants = make(map[string]string)
-		for _, cluster := range g.Distinct(1, 2, []string{"prod-eu.1", "dev", "edge", "elsewhere"}) {
-			d.Tenants[cluster] = g.One([]string{"bank", "shop-1", "*", ""})
-		}
-		for _, p := range d.DenyPolicies {
-			if g.Once(2) {
-				p.Tenants = g.Some(1, 2, tenantGlobs)
-			}
-		}
-	}
 	for _, e := range d.Escalations {
 		for _, p := range d.DenyPolicies {
 			if g.Once(3) {
 				e.DenyPolicyRefs = append(e.DenyPolicyRefs, p.Name)
 			}
+		}
+	}
+}
+
+// GenerateTenants sometimes draws the tenants of clusters, and lets policies ask for tenants.
+func (d *Denials) GenerateTenants(r random.Source) {
+	if !r.Once(3) {
+		return
+	}
+	d.Tenants = make(map[string]string)
+	for _, cluster := range r.Distinct(1, 2, []string{"prod-eu.1", "dev", "edge", "elsewhere"}) {
+		d.Tenants[cluster] = r.One([]string{"bank", "shop-1", "*", ""})
+	}
+	for _, p := range d.DenyPolicies {
+		if r.Once(2) {
+			p.Tenants = r.Some(1, 2, tenantGlobs)
 		}
 	}
 }

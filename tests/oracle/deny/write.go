@@ -20,8 +20,10 @@ func (d *Denials) Documents(r random.Source) []yaml.Object {
 		documents = append(documents, g.escalation(e))
 	}
 	for _, cluster := range slices.Sorted(maps.Keys(d.Tenants)) {
-		spec := yaml.Object{{"tenant", d.Tenants[cluster]}, {"kubeconfigSecretRef", yaml.Object{{"name", "k"}}}}
-		documents = append(documents, g.denyHeader("ClusterConfig", g.One([]string{"", "breakglass"}), cluster, oracle.Dates{}, spec))
+		documents = append(documents, yaml.Object{
+			{"apiVersion", Version}, {"kind", "ClusterConfig"}, {"metadata", yaml.Object{{"name", cluster}, {"namespace", "breakglass"}}},
+			{"spec", yaml.Object{{"tenant", d.Tenants[cluster]}, {"kubeconfigSecretRef", yaml.Object{{"name", "k"}}}}},
+		})
 	}
 	return documents
 }

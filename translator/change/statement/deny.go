@@ -265,7 +265,7 @@ func (d *denyRule) rule() map[string]any {
 	}
 	rule["resources"] = resources
 	if len(d.r.Names) > 0 {
-		rule["resourceNames"] = globTexts(d.r.Names)
+		rule["resourceNames"] = GlobTexts(d.r.Names)
 	}
 	if d.r.Namespaces != nil {
 		rule["namespaces"] = filterJSON(d.r.Namespaces)
@@ -289,7 +289,7 @@ func anyWord(list []string) []string {
 func filterJSON(f *tables.NamespaceFilter) map[string]any {
 	out := make(map[string]any)
 	if len(f.Patterns) > 0 {
-		out["patterns"] = globTexts(f.Patterns)
+		out["patterns"] = GlobTexts(f.Patterns)
 	}
 	var terms []any
 	for _, term := range f.Terms {

@@ -97,7 +97,7 @@ func (d *denyRule) lists() []Field {
 	}
 	name := func(entry string, r *Request) bool {
 		return slices.ContainsFunc(d.r.Names, func(g tables.PathGlob) bool {
-			return globTexts([]tables.PathGlob{g})[0] == entry && matchGlob(g, r.Name)
+			return GlobTexts([]tables.PathGlob{g})[0] == entry && matchGlob(g, r.Name)
 		})
 	}
 	return []Field{{"verbs", list("verbs"), verbOf, verb}, {"apiGroups", list("apiGroups"), groupOf, group},

@@ -141,7 +141,7 @@ func modesBut(modes []string, all int) []string {
 // writtenGlobs returns the patterns that a document has: the last one of the table stands for
 // several values at once.
 func writtenGlobs(globs []tables.PathGlob) []string {
-	return globTexts(globs[:max(0, len(globs)-1)])
+	return GlobTexts(globs[:max(0, len(globs)-1)])
 }
 
 // modesOf returns the modes of impersonation that the verbs of a rule stand for.

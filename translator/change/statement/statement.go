@@ -172,7 +172,7 @@ func scopeOf(p *tables.DenyPolicy) map[string]any {
 		"clusters": p.Clusters, "tenants": p.Tenants, "sessions": p.Sessions, "escalationRefs": p.EscalationRefs,
 	} {
 		if len(globs) > 0 {
-			scope[key] = globTexts(globs)
+			scope[key] = GlobTexts(globs)
 		}
 	}
 	if len(p.ReferredBy) > 0 {
@@ -185,8 +185,8 @@ func scopeOf(p *tables.DenyPolicy) map[string]any {
 // class with one.
 var plainEscape = regexp.MustCompile(`\\([^-^!*?{}\[\]\\])`)
 
-// globTexts returns patterns as documents write them.
-func globTexts(globs []tables.PathGlob) []string {
+// GlobTexts returns patterns as documents write them.
+func GlobTexts(globs []tables.PathGlob) []string {
 	texts := make([]string, 0, len(globs))
 	for _, g := range globs {
 		text, err := g.MarshalText()
