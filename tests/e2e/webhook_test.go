@@ -51,6 +51,7 @@ func TestWebhook(t *testing.T) {
 	file := filepath.Join(dir, "policies.yaml")
 	check(t, os.WriteFile(file, fmt.Appendf(nil, policies, "ann"), 0o600))
 	check(t, os.WriteFile(filepath.Join(dir, "shells.yaml"), []byte(shells), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "scoped.yaml"), []byte(scoped), 0o600))
 
 	stop := c.serveAt(t, address, dir)
 	c.restart(t, []string{"--authorization-config", filepath.Join(chain, "authorization.yaml")})
@@ -61,6 +62,7 @@ func TestWebhook(t *testing.T) {
 	t.Run("doctor", func(t *testing.T) { c.doctor(t, chain) })
 	t.Run("a list of rules", func(t *testing.T) { c.listRules(t, dir) })
 	t.Run("answers are those of eval", func(t *testing.T) { c.answers(t, dir) })
+	t.Run("lists by selectors", func(t *testing.T) { c.selectors(t) })
 	t.Run("what deploy installs", func(t *testing.T) { c.install(t) })
 	ann, dave, bob := c.as(t, "ann"), c.as(t, "dave"), c.as(t, "bob")
 	wantCode(t, "allowed by writ", list(ann), http.StatusOK)
