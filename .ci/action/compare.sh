@@ -20,7 +20,7 @@ fi
 # reports of one tool if their categories differ. A comparison that failed has no report.
 sarif() {
 	jq --arg folder "${POLICIES%/}" --arg category "writ-$1/" '.runs[].automationDetails = {id: $category} |
-		(.. | objects | select(has("artifactLocation")) | .artifactLocation.uri) |= $folder + "/" + .' >"$folder/$1.sarif" &&
+		(.. | objects | select(has("artifactLocation")) | .artifactLocation.uri) |= ($folder + "/" + . | ltrimstr("./"))' >"$folder/$1.sarif" &&
 		[ -s "$folder/$1.sarif" ] || rm "$folder/$1.sarif"
 }
 
