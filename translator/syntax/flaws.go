@@ -54,7 +54,7 @@ func (n *Node) visit(without string, nodes map[*Node]bool) {
 }
 
 // notPolicy is the hint for a file that is not valid YAML.
-const notPolicy = "list the file in .writignore if it is not policy, such as a template"
+const notPolicy = "list the file in .writignore if it is not policy; of a template check what it makes, as in helm template CHART | writ check -"
 
 func joinHints(hint, more string) string {
 	if hint == "" {

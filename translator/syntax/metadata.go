@@ -96,7 +96,7 @@ func (d *Decoder) MetadataInto(c *Cursor, h *Header) bool {
 }
 
 // NamespaceHint is the hint for a document without a namespace that may have a default one.
-const NamespaceHint = "write its namespace, or use --default-namespace"
+const NamespaceHint = "write its namespace, or use --default-namespace; of a kustomize base check what kustomize builds of it"
 
 // FillNamespace sets the namespace of a document that has none to the default one, and
 // reports whether there is one.

@@ -179,7 +179,11 @@ func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 			return err
 		}
 		if name.Type == null || name.Type == List || name.Type == Mapping {
-			c.found.add(out, *c.fail(key, "%s as a key", name.Type))
+			flaw := c.fail(key, "%s as a key", name.Type)
+			if name.Type == Mapping { // {{ .Values.name }}
+				flaw.Hint = notPolicy
+			}
+			c.found.add(out, *flaw)
 			continue
 		}
 		if first := keys.add(out.Fields, name); first != nil {
