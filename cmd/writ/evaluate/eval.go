@@ -39,9 +39,10 @@ For an invalid request, or a line longer than --max-line, the output line is
 Blank lines are skipped.
 
 A request at the point access has a "verb", a "resource" or a "path", and a
-"user" or "groups". A request at the point visibility has a "user" or a
-"serviceAccount", a "cluster", a "type" and "items"; see the examples. The
-evaluation time is the current time or --now, and never part of the request.
+"user", which may be "" beside "groups". A request at the point visibility has a
+"user" or a "serviceAccount", a "cluster", a "type" and "items"; see the
+examples. The evaluation time is the current time or --now, and never part of
+the request.
 
 With --stream, at the point visibility, standard input is one request in parts:
 a line without items, then one item per line. The output is a line with the
