@@ -325,18 +325,18 @@ func TestEndsOfCells(t *testing.T) {
 		documents     []string
 		outcome, want string
 	}{
-		"without an end":            {[]string{cluster("a", "")}, view.Allow, ""},
-		"with an end":               {[]string{cluster("a", after(noon))}, view.Allow, noon},
-		"two ends":                  {[]string{cluster("a", after(ten)), cluster("b", after(noon))}, view.Allow, noon},
-		"an end and none":           {[]string{cluster("a", after(ten)), cluster("b", "")}, view.Allow, ""},
-		"another binding stays":     {[]string{cluster("a", after(ten)), own("b", "")}, view.Allow, ""},
-		"another binding ends":      {[]string{cluster("a", after(ten)), own("b", after(noon))}, view.Allow, noon},
-		"another binding follows":   {[]string{cluster("a", after(ten)), cluster("b", before(ten)+", "+after(noon))}, view.Allow, noon},
-		"a gap":                     {[]string{cluster("a", after(ten)), cluster("b", before(noon))}, view.Allow, ten},
-		"a denial begins":           {[]string{cluster("a", after(noon)), fmt.Sprintf(denial, before(ten))}, view.Allow, ten},
-		"a denial ends":             {[]string{cluster("a", ""), fmt.Sprintf(denial, after(ten))}, view.Deny, ten},
-		"a denial ends, and nobody": {[]string{fmt.Sprintf(denial, after(ten)), cluster("a", before("2027-01-01T00:00:00Z"))}, view.Deny, ten},
-		"a grant begins":            {[]string{cluster("a", before(noon))}, view.None, ""},
+		"without an end":                    {[]string{cluster("a", "")}, view.Allow, ""},
+		"with an end":                       {[]string{cluster("a", after(noon))}, view.Allow, noon},
+		"two ends":                          {[]string{cluster("a", after(ten)), cluster("b", after(noon))}, view.Allow, noon},
+		"an end and none":                   {[]string{cluster("a", after(ten)), cluster("b", "")}, view.Allow, ""},
+		"another binding stays":             {[]string{cluster("a", after(ten)), own("b", "")}, view.Allow, ""},
+		"another binding ends":              {[]string{cluster("a", after(ten)), own("b", after(noon))}, view.Allow, noon},
+		"another binding follows":           {[]string{cluster("a", after(ten)), cluster("b", before(ten)+", "+after(noon))}, view.Allow, noon},
+		"a gap":                             {[]string{cluster("a", after(ten)), cluster("b", before(noon))}, view.Allow, ten},
+		"a denial begins":                   {[]string{cluster("a", after(noon)), fmt.Sprintf(denial, before(ten))}, view.Allow, ten},
+		"a denial ends":                     {[]string{cluster("a", ""), fmt.Sprintf(denial, after(ten))}, view.Deny, ten},
+		"a denial ends, and a grant begins": {[]string{fmt.Sprintf(denial, after(ten)), cluster("a", before("2027-01-01T00:00:00Z"))}, view.Deny, ten},
+		"a grant begins":                    {[]string{cluster("a", before(noon))}, view.None, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, strings.Replace(endingDocuments, "BINDINGS", strings.Join(row.documents, "---\n"), 1))
@@ -344,9 +344,37 @@ func TestEndsOfCells(t *testing.T) {
 			if len(m.Rows) != 1 || m.Columns[0] != "get" {
 				t.Fatalf("got %+v", m)
 			}
+			ends := ""
+			for _, b := range s.held("user:ada") {
+				ends = max(ends, b.Until)
+			}
+			if strings.HasPrefix(name, "with") && ends != row.want {
+				t.Errorf("got a binding until %q, want %q", ends, row.want)
+			}
 			if got := m.Rows[0].Cells[0]; got.Outcome != row.outcome || got.Until != row.want {
 				t.Errorf("got %s until %q, want %s until %q", got.Outcome, got.Until, row.outcome, row.want)
 			}
 		})
 	}
+}
+
+// held are the bindings of a subject, which are those of the holders of its role as well.
+func (s *site) held(subject string) []view.BindingOf {
+	s.t.Helper()
+	found, err := s.explorer.Now().Subject(all, subject, 0, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	role, err := s.explorer.Now().Role(all, view.RoleQuery{Name: "viewer"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var out []view.BindingOf
+	for _, b := range found.Bindings {
+		out = append(out, b.BindingOf)
+	}
+	if !slices.Equal(out, role.Holders) {
+		s.t.Errorf("got the bindings %+v and the holders %+v", out, role.Holders)
+	}
+	return out
 }

@@ -80,7 +80,7 @@ type heldBinding struct {
 }
 
 func newHeld(b *tables.Binding, subject, in string) heldBinding {
-	return heldBinding{view.BindingOf{Subject: subject, In: in, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Source: b.Source}, b.Role}
+	return heldBinding{view.BindingOf{Subject: subject, In: in, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Source: b.Source, Until: b.Dates.End()}, b.Role}
 }
 
 // heldBy returns the bindings that name one of some principals, those of the first one

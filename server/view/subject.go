@@ -38,6 +38,8 @@ type BindingOf struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Source    string `json:"source"`
+	// Until is when the binding ends; empty for one without an end.
+	Until string `json:"until,omitempty"`
 }
 
 // HeldRole is the role of a binding.
