@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -10,7 +11,7 @@ import (
 // protocol requires.
 func (s *server) notified(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	if r.Method == "exit" {
-		close(s.exited)
+		s.exit.Do(func() { close(s.exited) })
 		return
 	}
 	s.mu.Lock()
@@ -25,18 +26,14 @@ func (s *server) notified(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	case "textDocument/didOpen":
 		var p openParams
 		if file := s.file(decoded(r, &p).TextDocument.URI); file != "" {
-			s.edit(file, p.TextDocument.documentID, p.TextDocument.Text)
+			s.edit(c, file, p.TextDocument.documentID, p.TextDocument.Text)
 		}
 	case "textDocument/didChange":
-		s.didChange(r)
+		s.didChange(c, r)
 	case "textDocument/didClose":
 		var p openParams
 		if file := s.file(decoded(r, &p).TextDocument.URI); file != "" {
-			s.mu.Lock()
-			delete(s.open, file)
-			s.mu.Unlock()
-			s.workspace.Close(file)
-			s.changed()
+			s.close(file)
 		}
 	case "textDocument/didSave", "workspace/didChangeWatchedFiles":
 		s.workspace.Changed()
@@ -67,7 +64,7 @@ func (s *server) cancel(r *jsonrpc2.Request) {
 	}
 }
 
-func (s *server) didChange(r *jsonrpc2.Request) {
+func (s *server) didChange(c *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	var p changeParams
 	file := s.file(decoded(r, &p).TextDocument.URI)
 	text, isOpen := s.workspace.Text(file)
@@ -77,14 +74,41 @@ func (s *server) didChange(r *jsonrpc2.Request) {
 	for _, change := range p.ContentChanges {
 		text = replace(text, change)
 	}
-	s.edit(file, p.TextDocument, text)
+	s.edit(c, file, p.TextDocument, text)
 }
 
-// edit sets the text of an open document.
-func (s *server) edit(file string, id documentID, text string) {
+// close makes the stored text of a document count.
+func (s *server) close(file string) {
 	s.mu.Lock()
-	s.open[file] = &document{uri: id.URI, version: id.Version}
+	delete(s.open, file)
 	s.mu.Unlock()
+	s.workspace.Close(file)
+	s.changed()
+}
+
+// maxOpen bounds the texts of open documents in bytes.
+const maxOpen = 256 << 20
+
+// edit sets the text of an open document. A document that is too large, with those that are
+// open, keeps the text that is stored.
+func (s *server) edit(c *jsonrpc2.Conn, file string, id documentID, text string) {
+	s.mu.Lock()
+	size := len(text)
+	for name, d := range s.open {
+		if name != file {
+			size += d.size
+		}
+	}
+	isTooLarge := size > maxOpen
+	if !isTooLarge {
+		s.open[file] = &document{uri: id.URI, version: id.Version, size: len(text)}
+	}
+	s.mu.Unlock()
+	if isTooLarge {
+		s.log(c, fmt.Sprintf("%s is not analysed as it is edited: open documents have more than %d bytes", file, maxOpen))
+		s.close(file)
+		return
+	}
 	s.workspace.Edit(file, text)
 	s.changed()
 }

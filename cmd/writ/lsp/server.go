@@ -42,6 +42,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		o: o, ctx: ctx, wake: make(chan struct{}, 1), analysed: make(chan struct{}),
 		open: make(map[string]*document), published: make(map[string]string),
 		running: make(map[jsonrpc2.ID]context.CancelFunc), exited: make(chan struct{}),
+		slots: make(chan struct{}, maxRunning),
 	}
 	connection := jsonrpc2.NewConn(ctx, stream{jsonrpc2.NewBufferedStream(pipe{in, out}, codec{})}, s,
 		jsonrpc2.SetLogger(silent{}))
@@ -85,6 +86,7 @@ const (
 type document struct {
 	uri     string
 	version *int
+	size    int // of its text in bytes
 }
 
 type server struct {
@@ -94,6 +96,8 @@ type server struct {
 	dir       string
 	wake      chan struct{} // documents changed
 	exited    chan struct{}
+	exit      sync.Once     // closes exited
+	slots     chan struct{} // has an element for each request that is being answered
 
 	mu       sync.Mutex
 	phase    phase
@@ -108,11 +112,16 @@ type server struct {
 	published map[string]string       // diagnostics as JSON by path; of the analysing goroutine
 }
 
-// codeNotInitialized and codeCancelled are errors of the protocol.
+// codeNotInitialized, codeCancelled and codeFailed are errors of the protocol.
 const (
 	codeNotInitialized = -32002
 	codeCancelled      = -32800
+	codeFailed         = -32803
 )
+
+// maxRunning bounds the requests that are answered at a time: an editor that does not read
+// the answers, or asks faster than documents are analysed, must not take all memory.
+const maxRunning = 256
 
 // Handle handles a message. The connection calls it in the order of the messages.
 func (s *server) Handle(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) {
@@ -143,12 +152,19 @@ func (s *server) Handle(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Reque
 
 // start answers a request on a goroutine of its own.
 func (s *server) start(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		s.reply(ctx, c, r, nil, &jsonrpc2.Error{Code: codeFailed, Message: fmt.Sprintf("%d requests are being answered already", maxRunning)})
+		return
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
 	s.running[r.ID] = cancel
 	s.mu.Unlock()
 	go func() {
-		result, err := s.answer(ctx, r)
+		defer func() { <-s.slots }()
+		result, err := s.recovered(ctx, r)
 		if ctx.Err() != nil {
 			result, err = nil, &jsonrpc2.Error{Code: codeCancelled, Message: "the request was cancelled"}
 		}
@@ -158,6 +174,16 @@ func (s *server) start(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Reques
 		cancel()
 		s.reply(s.ctx, c, r, result, err)
 	}()
+}
+
+// recovered is answer; a panic is an error, because it would end the editor's session.
+func (s *server) recovered(ctx context.Context, r *jsonrpc2.Request) (result any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%s: %v", r.Method, cause)
+		}
+	}()
+	return s.answer(ctx, r)
 }
 
 // reply writes the response. A connection that cannot be written to has ended.

@@ -12,7 +12,10 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/editor"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // A request that waits for an analysis ends when it is cancelled.
@@ -21,6 +24,7 @@ func TestCancel(t *testing.T) {
 	s := &server{
 		ctx: t.Context(), phase: ready, dir: "/d", edits: 1,
 		analysed: make(chan struct{}), running: make(map[jsonrpc2.ID]context.CancelFunc),
+		slots: make(chan struct{}, 1),
 	}
 	near, far := net.Pipe()
 	server := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewBufferedStream(far, codec{}), s)
@@ -40,6 +44,34 @@ func TestCancel(t *testing.T) {
 	var failed *jsonrpc2.Error
 	if err := call.Wait(ctx, nil); !errors.As(err, &failed) || failed.Code != codeCancelled {
 		t.Errorf("got %v, want error %d", err, codeCancelled)
+	}
+}
+
+// Open documents beyond the bound keep the text that is stored, and so does one that grows
+// beyond it.
+func TestOpenDocumentsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := &server{
+		ctx: t.Context(), dir: "/d", wake: make(chan struct{}, 1), open: make(map[string]*document),
+		workspace: editor.Open(t.TempDir(), translator.Options{}, source.DirOptions{}),
+	}
+	near, far := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, near) }() // what is logged
+	c := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewBufferedStream(far, codec{}), s)
+	defer c.Close()
+	s.edit(c, "a.yaml", documentID{}, "kind: Role")
+	s.open["b.yaml"] = &document{size: maxOpen - 20}
+	s.edit(c, "c.yaml", documentID{}, "kind: Role")
+	if _, isOpen := s.workspace.Text("c.yaml"); !isOpen {
+		t.Error("a document within the bound is not open")
+	}
+	s.edit(c, "a.yaml", documentID{}, "kind: RoleBinding")
+	if _, isOpen := s.workspace.Text("a.yaml"); isOpen || s.open["a.yaml"] != nil {
+		t.Error("a document beyond the bound is open")
+	}
+	s.edit(c, "a.yaml", documentID{}, "kind: Role")
+	if text, _ := s.workspace.Text("a.yaml"); text != "kind: Role" {
+		t.Errorf("a document within the bound again has the text %q", text)
 	}
 }
 
@@ -102,6 +134,10 @@ func TestReplace(t *testing.T) {
 
 func TestReadObject(t *testing.T) {
 	t.Parallel()
+	endless := bufio.NewReader(io.MultiReader(strings.NewReader(strings.Repeat("x", 2*maxHeader)), strings.NewReader("\r\n\r\n")))
+	if err := (codec{}).ReadObject(endless, new(any)); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("a header without an end: got %v", err)
+	}
 	in := bufio.NewReader(strings.NewReader("content-length: 2\r\nContent-Type: x\r\n\r\n{}Content-Length: 1\r\n\r\n{Content-Length: 3\r\n\r\n{}"))
 	for i, want := range []error{nil, errMalformed, io.ErrUnexpectedEOF} {
 		var value map[string]any

@@ -13,7 +13,11 @@ import (
 )
 
 // maxMessage bounds a message in bytes; an editor sends a whole file when it opens it.
-const maxMessage = 64 << 20
+// maxHeader bounds what is before it.
+const (
+	maxMessage = 64 << 20
+	maxHeader  = 8 << 10
+)
 
 // errMalformed is the error of a message that is not JSON-RPC.
 var errMalformed = errors.New("malformed message")
@@ -24,12 +28,13 @@ type codec struct{ jsonrpc2.VSCodeObjectCodec }
 // ReadObject reads a message. The error is errMalformed if the message is read whole and is
 // not valid.
 func (codec) ReadObject(in *bufio.Reader, to any) error {
-	length := -1
+	length, left := -1, maxHeader
 	for {
-		line, err := in.ReadString('\n')
+		line, err := readLine(in, left)
 		if err != nil {
 			return err
 		}
+		left -= len(line)
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" {
 			break
@@ -53,6 +58,20 @@ func (codec) ReadObject(in *bufio.Reader, to any) error {
 		return errMalformed
 	}
 	return nil
+}
+
+// readLine reads a line of at most so many bytes, with its end.
+func readLine(in *bufio.Reader, most int) (string, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if line = append(line, part...); len(line) > most {
+			return "", fmt.Errorf("read the header of a message: it is longer than %d bytes", maxHeader)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return string(line), err
+		}
+	}
 }
 
 // stream answers malformed messages itself, so that they do not end the connection.
