@@ -30,6 +30,7 @@ func Lint(r *Result, ends lint.Ends) diag.List {
 		list.Add(risks[i].Diagnostic)
 	}
 	list = append(list, ends.Check(r.Directory)...)
+	list = append(list, lint.Sessions(r.Directory, r.Tables)...)
 	return capped(withoutBootstrap(list.Sorted()))
 }
 

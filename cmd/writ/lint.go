@@ -40,8 +40,9 @@ a deny rule, deny policy, exemption or extension that is removed or changed so
 that the author is allowed what was not, a view that widens and a path that
 opens are reported with a request that shows it.
 
-A binding or deny policy that ended --expired-for days ago or earlier is
-reported, and one that ends within --ends-within days. What an author holds
+A binding, deny policy or session that ended --expired-for days ago or earlier
+is reported, and one that ends within --ends-within days. So are sessions that
+last longer than they may, and escalations whose requesters may approve. What an author holds
 until some end only does not cover what the change grants.
 
 ` + documents.AcceptedHelp + `

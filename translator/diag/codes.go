@@ -62,6 +62,13 @@ const (
 	DatesNotEnforced  Code = "dates-not-enforced"
 	Expired           Code = "expired"
 	EndsSoon          Code = "ends-soon"
+	NeverEnds         Code = "never-ends"
+	LiftsDenials      Code = "lifts-denials"
+	LongerThanAllowed Code = "longer-than-allowed"
+	SelfApproval      Code = "self-approval"
+	ApproverDomain    Code = "approver-domain"
+	HiddenApprover    Code = "hidden-approver"
+	Provider          Code = "provider"
 	TestNeedsNow      Code = "test-needs-now"
 
 	EmptyRestriction   Code = "empty-restriction"

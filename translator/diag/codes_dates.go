@@ -6,7 +6,7 @@ var dateExplanations = []Explanation{
 		Code:    NeverValid,
 		Summary: "the end of a document is not after its beginning",
 		Text: `A binding or a DenyPolicy holds from notBefore and before notAfter. With an end that is not later
-than the beginning it would hold at no time. In an export of a cluster this is a warning: such a
+than the beginning it would hold at no time. writ lint warns of such an approved session. In an export of a cluster this is a warning: such a
 binding never holds, and such a DenyPolicy always does.`,
 		Example: `apiVersion: writ.dev/v1
 kind: RoleBinding
@@ -84,6 +84,74 @@ metadata: {name: visit, namespace: shop}
 roleRef: {namespace: master, name: view}
 userNames: [eve]
 notAfter: "2026-03-01T09:00:00Z"`,
+	},
+	{
+		Code: NeverEnds, Severity: Warning,
+		Summary: "an active DebugSession has no end",
+		Text:    `Without expiresAt the session lets its participants in until its state changes.`,
+		Example: `kind: DebugSession
+metadata: {name: d1}
+spec: {cluster: prod-1}
+status: {state: Active}`,
+		Instead: `status: {state: Active, expiresAt: "2026-03-01T10:00:00Z"}`,
+	},
+	{
+		Code: LiftsDenials, Severity: Warning,
+		Summary: "an active DebugSession stands in a directory",
+		Text: `A DebugSession lets its participants into its pods before any denial. In a directory an author
+writes it, without the controller that asks for approval and ends it.`,
+		Example: `kind: DebugSession
+metadata: {name: d1}
+spec: {cluster: prod-1}
+status: {state: Active}`,
+	},
+	{
+		Code: LongerThanAllowed, Severity: Warning,
+		Summary: "an approved session lasts longer than maxValidFor",
+		Text:    `A session lasts for maxValidFor (1h if absent) after its start. expiresAt is later than that.`,
+		Example: `kind: BreakglassSession
+metadata: {name: s1}
+spec: {cluster: prod-1, user: bob, grantedGroup: admins, maxValidFor: 1h}
+status: {state: Approved, approvedAt: "2026-03-01T09:00:00Z", expiresAt: "2026-03-01T12:00:00Z"}`,
+		Instead: `status: {state: Approved, approvedAt: "2026-03-01T09:00:00Z", expiresAt: "2026-03-01T10:00:00Z"}`,
+	},
+	{
+		Code: SelfApproval, Severity: Warning,
+		Summary: "members of a group may approve their own request",
+		Text: `The group may request the escalation and approve it, and neither blockSelfApproval of the
+escalation nor that of each ClusterConfig forbids that one person does both.`,
+		Example: `kind: BreakglassEscalation
+metadata: {name: fix}
+spec: {escalatedGroup: admins, allowed: {clusters: ["*"], groups: [sre]}, approvers: {groups: [sre]}}`,
+		Instead: `spec: {escalatedGroup: admins, allowed: {clusters: ["*"], groups: [sre]}, approvers: {groups: [leads]}}`,
+	},
+	{
+		Code: ApproverDomain, Severity: Warning,
+		Summary: "an approver is outside the domains of approvers",
+		Text: `The address of an approver must end in @ and one of allowedApproverDomains: those of the
+escalation, or where it has none those of the ClusterConfig. This user approves on no cluster.`,
+		Example: `approvers: {users: [zoe@b.example]}
+allowedApproverDomains: [a.example]`,
+		Instead: `approvers: {users: [zoe@a.example]}
+allowedApproverDomains: [a.example]`,
+	},
+	{
+		Code: HiddenApprover, Severity: Warning,
+		Summary: "an entry of hiddenFromUI is not an approver",
+		Text:    `hiddenFromUI hides approvers and does not appoint them. The entry is neither in users nor in groups.`,
+		Example: `approvers: {groups: [leads], hiddenFromUI: [security]}`,
+		Instead: `approvers: {groups: [leads, security], hiddenFromUI: [security]}`,
+	},
+	{
+		Code: Provider, Severity: Warning,
+		Summary: "an identity provider is not found, is disabled or has another issuer",
+		Text: `Where there are IdentityProviders, identityProviderName of a session and identityProviderRefs of a
+ClusterConfig should name one that is enabled, and whose issuer is identityProviderIssuer. No
+decision depends on it: issuers are compared as texts.`,
+		Example: `kind: ClusterConfig
+metadata: {name: prod-1}
+spec: {identityProviderRefs: [corpp]}`,
+		Instead: `spec: {identityProviderRefs: [corp]}`,
 	},
 	{
 		Code: TestNeedsNow, Severity: Warning,

@@ -30,8 +30,8 @@ type ClusterConfig struct {
 	Providers    []syntax.Text // identityProviderRefs
 }
 
-// identityProvider is an IdentityProvider, as far as it is read.
-type identityProvider struct {
+// IdentityProvider is an IdentityProvider, as far as it is read.
+type IdentityProvider struct {
 	syntax.Header // without a namespace: others name a provider by its name alone
 	Issuer        string
 	Disabled      bool
@@ -62,7 +62,7 @@ func decode(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 		}
 		return
 	}
-	out := &identityProvider{Header: h}
+	out := &IdentityProvider{Header: h}
 	if issuer := spec.Text("issuer"); issuer != nil {
 		out.Issuer = issuer.Value
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/translator/deny"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/session"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -54,6 +55,16 @@ func (e Ends) Check(d *directory.Directory) diag.List {
 	}
 	for _, p := range directory.DocumentsOf[*deny.DenyPolicy](d) {
 		add(&p.Header, p.Dates)
+	}
+	for _, s := range directory.DocumentsOf[*session.BreakglassSession](d) {
+		if s.State == session.StateApproved {
+			add(&s.Header, syntax.Dates{End: s.End(), EndAt: s.ExpiresAt})
+		}
+	}
+	for _, s := range directory.DocumentsOf[*session.DebugSession](d) {
+		if s.State == session.StateActive {
+			add(&s.Header, syntax.Dates{End: s.Ends, EndAt: s.EndsAt})
+		}
 	}
 	return list
 }

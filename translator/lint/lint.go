@@ -22,7 +22,8 @@ import (
 // InCheck reports whether a code is one of translating documents, without lint.
 func InCheck(code diag.Code) bool {
 	return !strings.HasPrefix(string(code), "risk-") &&
-		!slices.Contains([]diag.Code{diag.EscalationGrant, diag.Escalation, diag.StockRoleInMaster, diag.ReviewDenies, diag.SelectorTrust, diag.Expired, diag.EndsSoon, diag.TestNeedsNow}, code)
+		!slices.Contains([]diag.Code{diag.EscalationGrant, diag.Escalation, diag.StockRoleInMaster, diag.ReviewDenies, diag.SelectorTrust, diag.Expired, diag.EndsSoon, diag.TestNeedsNow,
+			diag.NeverEnds, diag.LiftsDenials, diag.LongerThanAllowed, diag.SelfApproval, diag.ApproverDomain, diag.HiddenApprover, diag.Provider}, code)
 }
 
 // Check returns the warnings about documents that compile, sorted.

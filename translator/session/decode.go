@@ -27,7 +27,7 @@ var kinds = syntax.KindsOf(version, decode, kindBreakglass, kindDebug).WithDates
 
 // The states of a BreakglassSession. It may have none.
 var states = []string{
-	"Pending", stateApproved, "Rejected", "Expired", "IdleExpired", "Withdrawn", "ApprovalTimeout", "WaitingForScheduledTime",
+	"Pending", StateApproved, "Rejected", "Expired", "IdleExpired", "Withdrawn", "ApprovalTimeout", "WaitingForScheduledTime",
 }
 
 // decode decodes a document of the family.

@@ -5,7 +5,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-var debugStates = []string{"Pending", "PendingApproval", stateActive, "Expired", "Terminated", "Failed"}
+var debugStates = []string{"Pending", "PendingApproval", StateActive, "Expired", "Terminated", "Failed"}
 
 // operations are the keys of allowedPodOperations with the subresource that each allows.
 // The last one must be switched on, the others off.

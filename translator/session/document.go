@@ -42,11 +42,11 @@ type BreakglassSession struct {
 // Owner is a reference to an escalation. UID may be empty.
 type Owner struct{ Name, UID string }
 
-// stateApproved is the only state in which a BreakglassSession may be valid, and stateActive
+// StateApproved is the only state in which a BreakglassSession may be valid, and StateActive
 // that of a DebugSession.
 const (
-	stateApproved = "Approved"
-	stateActive   = "Active"
+	StateApproved = "Approved"
+	StateActive   = "Active"
 )
 
 // Start returns the latest of the times at which the session begins, nil without one.

@@ -97,7 +97,7 @@ func sessionRow(s Session, prefixes []string) tables.Session {
 	switch {
 	case d.State == "":
 		row.Refused = "no state"
-	case d.State != stateApproved:
+	case d.State != StateApproved:
 		row.Refused = "state " + d.State
 	case d.Rejected:
 		row.Refused = "rejected"
@@ -133,7 +133,7 @@ func debugRow(s Debug) (row tables.DebugSession, isActive bool) {
 		Namespace: d.Namespace, Name: d.Name, Source: d.At.Source(), Cluster: d.Cluster,
 		Dates: dates.Between(d.Starts, d.Ends), Pods: d.Pods, Subresources: d.Subresources, Participants: d.Participants,
 	}
-	return row, !s.Wrong && d.State == stateActive && d.Cluster != ""
+	return row, !s.Wrong && d.State == StateActive && d.Cluster != ""
 }
 
 // apply applies the changes. It does not modify existing maps.

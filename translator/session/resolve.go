@@ -92,7 +92,7 @@ func (r *resolver) owner(s *BreakglassSession) *syntax.Header {
 // checkPolicies reports policies of an approved session that do not exist, and whether
 // there are any.
 func (r *resolver) checkPolicies(s *BreakglassSession) (isDangling bool) {
-	if s.State != stateApproved {
+	if s.State != StateApproved {
 		return false
 	}
 	for _, ref := range s.DenyPolicyRefs {

@@ -120,7 +120,7 @@ func termsOf(e *tables.RequestableEscalation, clusters map[string]tables.Cluster
 	}
 	terms.SelfApproval, terms.Domains = general.SelfApproval, general.Domains
 	if len(terms.Domains) > 0 {
-		terms.Approve.Users = slices.DeleteFunc(terms.Approve.Users, func(user string) bool { return !inDomains(user, terms.Domains) })
+		terms.Approve.Users = slices.DeleteFunc(terms.Approve.Users, func(user string) bool { return !InDomains(user, terms.Domains) })
 	}
 	if self {
 		for _, group := range e.Groups {
@@ -158,8 +158,8 @@ func termsOn(e *tables.RequestableEscalation, c tables.ClusterConfig, name strin
 	return out
 }
 
-// inDomains reports whether an address is of one of some domains, in any case.
-func inDomains(address string, domains []string) bool {
+// InDomains reports whether an address is of one of some domains, in any case.
+func InDomains(address string, domains []string) bool {
 	return slices.ContainsFunc(domains, func(domain string) bool {
 		return strings.HasSuffix(strings.ToLower(address), "@"+strings.ToLower(domain))
 	})

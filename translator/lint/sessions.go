@@ -1,0 +1,151 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/change/question"
+	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/deny"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	documents "github.com/writ-policy/writ/translator/escalation"
+	"github.com/writ-policy/writ/translator/session"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Sessions returns the warnings about sessions and escalations: those that last longer than
+// they should, or that fewer people check than it seems.
+func Sessions(d *directory.Directory, list tables.List) diag.List {
+	c := sessionChecks{providers: make(map[string]*documents.IdentityProvider), clusters: directory.DocumentsOf[*documents.ClusterConfig](d)}
+	for _, p := range directory.DocumentsOf[*documents.IdentityProvider](d) {
+		c.providers[p.Name] = p
+	}
+	for _, cluster := range c.clusters {
+		for _, ref := range cluster.Providers {
+			c.provider(ref, "")
+		}
+	}
+	for _, s := range directory.DocumentsOf[*session.BreakglassSession](d) {
+		if s.Provider.Value != "" {
+			c.provider(s.Provider, s.Issuer)
+		}
+		if s.State == session.StateApproved && s.Expires != nil {
+			c.length(s)
+		}
+	}
+	for _, s := range directory.DocumentsOf[*session.DebugSession](d) {
+		if s.State == session.StateActive {
+			c.debug(s)
+		}
+	}
+	both := make(map[string][]string)
+	for _, e := range question.EscalationsOf(list, "", "", 0).Escalations {
+		both[e.Source] = e.Both
+	}
+	for _, e := range directory.DocumentsOf[*deny.BreakglassEscalation](d) {
+		c.approvers(e, both[e.At.Source()])
+	}
+	return c.list
+}
+
+// sessionChecks is the state of the checks of one directory.
+type sessionChecks struct {
+	providers map[string]*documents.IdentityProvider
+	clusters  []*documents.ClusterConfig
+	list      diag.List
+}
+
+func (c *sessionChecks) warn(at diag.Position, length int, code diag.Code, hint, format string, args ...any) {
+	c.list.Add(diag.Diagnostic{Position: at, Length: length, Severity: diag.Warning, Code: code, Hint: hint, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *sessionChecks) at(text syntax.Text, code diag.Code, hint, format string, args ...any) {
+	c.list.Add(text.Diagnostic(diag.Warning, code, hint, format, args...))
+}
+
+// provider checks a reference to an IdentityProvider where there are some. An empty issuer
+// is not compared.
+func (c *sessionChecks) provider(ref syntax.Text, issuer string) {
+	name := syntax.Quote(ref.Value)
+	switch p := c.providers[ref.Value]; {
+	case len(c.providers) == 0:
+	case p == nil:
+		c.at(ref, diag.Provider, "declare it in this directory, or look how its name is spelt", "IdentityProvider %s not found", name)
+	case p.Disabled:
+		c.at(ref, diag.Provider, "name another provider, or enable it", "IdentityProvider %s is disabled", name)
+	case issuer != "" && p.Issuer != issuer:
+		c.at(ref, diag.Provider, "write the issuer of the provider", "the issuer of IdentityProvider %s is %s, and identityProviderIssuer is %s", name, syntax.Quote(p.Issuer), syntax.Quote(issuer))
+	}
+}
+
+// length checks how long an approved session lasts.
+func (c *sessionChecks) length(s *session.BreakglassSession) {
+	start, end := s.Start(), s.End()
+	switch {
+	case start == nil:
+	case !end.After(*start):
+		c.warn(s.ExpiresAt, 0, diag.NeverValid, "remove the session", "the session ends %s and begins %s: it is never valid", dates.Format(*end), dates.Format(*start))
+	case s.Expires.After(start.Add(s.MaxValidFor)):
+		c.warn(s.ExpiresAt, 0, diag.LongerThanAllowed, "end it earlier", "the session lasts until %s, longer than maxValidFor (%s) after its start %s",
+			dates.Format(*s.Expires), s.MaxValidFor, dates.Format(*start))
+	}
+}
+
+// debug checks an active DebugSession.
+func (c *sessionChecks) debug(s *session.DebugSession) {
+	if s.Ends == nil {
+		c.warn(s.At, 0, diag.NeverEnds, "give its status an expiresAt", "DebugSession %s is active and does not end", syntax.Quote(s.Name))
+	}
+	if !s.Object {
+		c.warn(s.At, 0, diag.LiftsDenials, "let the cluster hold the session, and read it with kube:",
+			"DebugSession %s lets its participants into pods before all denials", syntax.Quote(s.Name))
+	}
+}
+
+// approvers checks who approves an escalation. both are the groups that may request and
+// approve.
+func (c *sessionChecks) approvers(e *deny.BreakglassEscalation, both []string) {
+	for _, group := range e.Approvers.Groups {
+		if slices.Contains(both, "group:"+group.Value) {
+			c.at(group, diag.SelfApproval, "set blockSelfApproval: true, or let another group approve",
+				"a member of group %s may approve their own request for group %s", syntax.Quote(group.Value), syntax.Quote(e.EscalatedGroup))
+		}
+	}
+	for _, user := range e.Approvers.Users {
+		if domains := c.domainsAgainst(e, user.Value); len(domains) > 0 {
+			c.at(user, diag.ApproverDomain, "name an address of one of the domains", "user %s cannot approve: addresses of approvers must end in @%s",
+				syntax.Quote(user.Value), strings.Join(domains, " or @"))
+		}
+	}
+	for _, hidden := range e.Approvers.Hidden {
+		isHidden := func(t syntax.Text) bool { return t.Value == hidden.Value }
+		if !slices.ContainsFunc(e.Approvers.Users, isHidden) && !slices.ContainsFunc(e.Approvers.Groups, isHidden) {
+			c.at(hidden, diag.HiddenApprover, "add it to users or groups of approvers", "%s is hidden and approves nothing: hiddenFromUI does not make it an approver", syntax.Quote(hidden.Value))
+		}
+	}
+}
+
+// domainsAgainst returns the domains that an approver must have and has not, nil if the
+// escalation or some cluster that it fits admits the approver.
+func (c *sessionChecks) domainsAgainst(e *deny.BreakglassEscalation, user string) []string {
+	if len(e.Domains) > 0 {
+		if question.InDomains(user, e.Domains) {
+			return nil
+		}
+		return e.Domains
+	}
+	var domains []string
+	for _, cluster := range c.clusters {
+		if !slices.ContainsFunc(e.Clusters, func(g tables.PathGlob) bool { return g.Match(cluster.Name) }) {
+			continue
+		}
+		if len(cluster.Domains) == 0 || question.InDomains(user, cluster.Domains) {
+			return nil
+		}
+		domains = append(domains, cluster.Domains...)
+	}
+	return tables.Entries(domains)
+}
