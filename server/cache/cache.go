@@ -171,7 +171,7 @@ func accessAnswer(d decision.Decision) answer[decision.Decision] {
 // weigh estimates how many bytes a decision keeps alive. It counts strings that decisions
 // share with the engine as well: an estimate that is too high is safe.
 func weigh(d *decision.Decision) int {
-	const aDecision, aMatch = 200, 220
+	const aDecision, aMatch, aVia = 200, 240, 80
 	weight := aDecision + len(d.Reason)
 	for _, warning := range d.Warnings {
 		weight += len(warning) + 16
@@ -179,6 +179,9 @@ func weigh(d *decision.Decision) int {
 	for i := range d.Matched {
 		m := &d.Matched[i]
 		weight += aMatch + len(m.Namespace) + len(m.Name) + len(m.Source) + len(m.Until)
+		for _, via := range m.Via {
+			weight += aVia + len(via.Namespace) + len(via.Name) + len(via.Until)
+		}
 		if m.Role != nil {
 			weight += len(m.Role.Namespace) + len(m.Role.Name)
 		}

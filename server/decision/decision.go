@@ -59,6 +59,18 @@ type Matched struct {
 	Binding BindingRef `json:"binding,omitzero"`
 	// Until is the instant at which the match ends, as text; empty for one without an end.
 	Until string `json:"until,omitempty"`
+	// Via are the sessions through which alone the binding applies, by name; nil for one that
+	// applies to the user or a group of the request itself.
+	Via []Via `json:"via,omitempty"`
+}
+
+// Via is a session whose group a binding names.
+type Via struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Until is when the session ends, empty for one without an end.
+	Until string `json:"until,omitempty"`
 }
 
 // BindingRef describes the document of a binding. It is empty for rules without one.

@@ -105,6 +105,22 @@ func (m *Matched) appendJSON(b []byte) []byte {
 	if m.Until != "" {
 		b = appendMember(b, ",", "until", m.Until)
 	}
+	for i, via := range m.Via {
+		before := ",{"
+		if i == 0 {
+			before = `,"via":[{`
+		}
+		b = appendMember(b, before, "kind", via.Kind)
+		b = appendMember(b, ",", "namespace", via.Namespace)
+		b = appendMember(b, ",", "name", via.Name)
+		if via.Until != "" {
+			b = appendMember(b, ",", "until", via.Until)
+		}
+		b = append(b, '}')
+	}
+	if len(m.Via) > 0 {
+		b = append(b, ']')
+	}
 	return append(b, '}')
 }
 

@@ -51,8 +51,9 @@ func (e *Engine) named(r *decision.Request) *decision.Request {
 	return &named
 }
 
-// evaluate makes the access decision in four steps:
+// evaluate makes the access decision in five steps:
 //
+//  0. A DebugSession that lets the user into the pod decides alone.
 //  1. The tables give the rules that match the request, the hits; those of bindings that do
 //     not hold now are left out.
 //  2. OPA reports which hits hold and, if a deny policy can concern the request, what
@@ -61,14 +62,20 @@ func (e *Engine) named(r *decision.Request) *decision.Request {
 //  4. Otherwise the first of the hits that hold decides, in the order of evaluation.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
 	at := dates.Of(now)
-	now = at.Time() // OPA's clock has no other instants
+	now = at.Time()   // OPA's clock has no other instants
+	if !v.anonymous { // a question about all principals is not about a session
+		v.lent = e.lend(v.request, at)
+	}
+	if v.lent.debug != nil {
+		return v.lent.decision(v.request), nil
+	}
 	var span dates.Span
-	v.hits, span = holding(e.tree.Find(v.request), at)
+	v.hits, span = holding(v.lent.find(e.tree, v.request), at, v.lent.span)
 	query := &e.queries.grants
 	if e.features.Has(tables.FeatureDenyPolicies) {
-		if v.forms = otherForms(v.request, e.queries.denyResources); e.denials.CanConcern(v.request, v.forms) {
-			query, v.sendRequest = &e.queries.findings, true
-			span = e.denials.Around(span, at, v.request, v.forms)
+		v.forms = otherForms(v.request, e.queries.denyResources)
+		if concerns, narrowed := v.lent.concern(e.denials, &v, at, span); concerns {
+			query, v.sendRequest, span = &e.queries.findings, true, narrowed
 		}
 	}
 	value, err := e.query(ctx, query, v, now)
@@ -81,12 +88,13 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 	}
 	if found.denial.denied {
 		d := found.denial.decision(now)
-		d.Span = span
+		d.Span, d.Warnings = span, v.lent.warnings(d.Warnings)
 		return d, nil
 	}
-	d := decideByRules(v.request, found.hold, found.undecided)
+	d := decideByRules(v.request, found.hold, found.undecided, v.lent.via)
 	d.Span = span
 	found.denial.addTo(&d, now)
+	d.Warnings = v.lent.warnings(d.Warnings)
 	if e.access.ReadsClock && slices.ContainsFunc(v.hits, callsExtension) {
 		// Some extension reads the clock. Whether it is this one, and until when its
 		// answer is valid, is unknown: the decision is valid at this instant only.
@@ -95,10 +103,9 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 	return d, nil
 }
 
-// holding returns the hits of bindings that hold at an instant, in place, and the time in
-// which the same ones do.
-func holding(hits []match.Hit, at dates.Instant) ([]match.Hit, dates.Span) {
-	var span dates.Span
+// holding returns the hits of bindings that hold at an instant, in place, and the part of a
+// span in which the same ones do.
+func holding(hits []match.Hit, at dates.Instant, span dates.Span) ([]match.Hit, dates.Span) {
 	kept := hits[:0]
 	for _, h := range hits {
 		span = span.Around(at, h.Binding.Dates)
@@ -112,7 +119,7 @@ func holding(hits []match.Hit, at dates.Instant) ([]match.Hit, dates.Span) {
 // decideByRules decides by the first hit that holds, an allow or a denial; without
 // hits, the request is not allowed. The decision equals that of
 // rego/writ/access/access.rego.
-func decideByRules(r *decision.Request, hits []match.Hit, undecided []string) decision.Decision {
+func decideByRules(r *decision.Request, hits []match.Hit, undecided []string, via map[match.Hit][]*tables.Session) decision.Decision {
 	slices.SortFunc(hits, compareHits)
 	slices.Sort(undecided)
 	d := decision.Decision{
@@ -121,11 +128,12 @@ func decideByRules(r *decision.Request, hits []match.Hit, undecided []string) de
 	}
 	for i, h := range hits {
 		d.Matched[i] = matched(h)
+		end(&d.Matched[i], h, via[h])
 	}
 	if len(hits) > 0 {
 		d.Allowed, d.Denied = !hits[0].Deny(), hits[0].Deny()
 	}
-	d.Reason = reason(r, hits, d.Matched)
+	d.Reason = reason(r, hits, d.Matched, via)
 	return d
 }
 
@@ -159,16 +167,16 @@ func step(h match.Hit) int {
 
 // reason explains a decision by rules: it names the first hit and, for a denial, the
 // first one that would allow.
-func reason(r *decision.Request, hits []match.Hit, all []decision.Matched) string {
+func reason(r *decision.Request, hits []match.Hit, all []decision.Matched, via map[match.Hit][]*tables.Session) string {
 	if len(hits) == 0 {
 		return decision.NoRuleReason(r)
 	}
 	if !hits[0].Deny() {
-		return "allowed by " + ruleText(&all[0])
+		return "allowed by " + ruleText(&all[0], via[hits[0]])
 	}
-	text := "denied by " + ruleText(&all[0])
+	text := "denied by " + ruleText(&all[0], via[hits[0]])
 	if i := slices.IndexFunc(hits, func(h match.Hit) bool { return !h.Deny() }); i >= 0 {
-		text += "; would be allowed by " + ruleText(&all[i])
+		text += "; would be allowed by " + ruleText(&all[i], via[hits[i]])
 	}
 	return text
 }
@@ -194,9 +202,12 @@ func matched(h match.Hit) decision.Matched {
 	}
 }
 
-func ruleText(m *decision.Matched) string {
+func ruleText(m *decision.Matched, via []*tables.Session) string {
 	text := fmt.Sprintf("%s %s (%s %s, rule %d)",
 		m.Kind, fullName(m.Namespace, m.Name), m.Role.Kind, fullName(m.Role.Namespace, m.Role.Name), m.Rule)
+	if len(via) > 0 {
+		text += " via session " + latest(via).Name
+	}
 	if m.Until != "" {
 		text += " until " + m.Until
 	}

@@ -64,6 +64,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		entities:     entitiesOf(b),
 		data:         dataOf(b),
 		tree:         match.Build(access, before),
+		sessions:     tables.Of[*tables.Sessions](b.Tables),
 		denials:      match.NewDenials(b.Tables),
 		tenants:      tables.TenantsOf(b.Tables),
 		now:          o.Now,

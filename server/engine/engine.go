@@ -85,6 +85,7 @@ type Engine struct {
 	entities entities
 	data     *bundleData
 	tree     *match.Tree
+	sessions *tables.Sessions // nil without sessions
 	denials  *match.Denials
 	tenants  tables.Tenants
 	gateways *tables.Gateway // nil without documents of that family

@@ -71,6 +71,9 @@ func (v evaluation) input() (in ast.Value, whole bool, err error) {
 	if len(v.forms) > 0 {
 		found = append(found, [2]*ast.Term{keyForms, formTerms(v.forms)})
 	}
+	if len(v.lent.valid) > 0 {
+		found = append(found, [2]*ast.Term{keySessions, sessionTerms(v.lent.valid)})
+	}
 	if v.anonymous && v.request.Pod == nil {
 		found = append(found, [2]*ast.Term{keyWhoCan, ast.InternedTerm(true)})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -23,7 +24,12 @@ func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decisio
 	if r.Pod != nil || r.PodError != "" || !concernsPod(r) {
 		return facts, nil
 	}
-	value, err := e.query(ctx, &e.queries.wantsPod, evaluation{request: r, sendRequest: true, forms: otherForms(r, e.queries.denyResources)}, e.now())
+	now, named := e.now(), e.named(r)
+	v := evaluation{request: r, sendRequest: true, forms: otherForms(r, e.queries.denyResources), lent: e.lend(named, dates.Of(now))}
+	if v.lent.debug != nil {
+		return decision.Facts{}, nil // it decides before all policies
+	}
+	value, err := e.query(ctx, &e.queries.wantsPod, v, now)
 	if err != nil {
 		return facts, err
 	}
@@ -45,4 +51,6 @@ func concernsPod(r *decision.Request) bool {
 }
 
 // pods are the lower-case words for the resource pods.
-var pods = tables.KindSynonyms("pods")
+var pods = tables.KindSynonyms(podResource)
+
+const podResource = "pods"

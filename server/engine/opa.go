@@ -34,6 +34,8 @@ type evaluation struct {
 	sendRequest bool
 	// forms are the other forms of the request.
 	forms []match.Form
+	// lent is what sessions give to the request.
+	lent lent
 	// anonymous marks a query about principals that did not send the request: an absent
 	// pod is not an error then.
 	anonymous bool

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"bytes"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/bundles"
@@ -20,6 +22,7 @@ type projected struct {
 	cluster  string // the only one that the revision decides on; empty for all
 	tree     *match.Tree
 	tenants  tables.Tenants
+	sessions *tables.Sessions // nil without sessions
 	// rules is a hash of the Rego that access decisions evaluate, apart from denials.
 	rules      string
 	denials    denyRules
@@ -38,12 +41,13 @@ const maxEarlier = 16
 func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*projected) {
 	now = &projected{
 		revision:       b.Manifest.Revision,
-		AccessKeys:     projection.NewAccessKeys(b.Footprint, e.tree, e.tenants),
+		AccessKeys:     projection.NewAccessKeys(b.Footprint, e.tree, e.tenants, concerned(e.sessions, e.access.Cluster)),
 		VisibilityKeys: projection.NewVisibilityKeys(nil),
 		GatewayKeys:    projection.NewGatewayKeys(nil),
 		cluster:        e.access.Cluster,
 		tree:           e.tree,
 		tenants:        e.tenants,
+		sessions:       e.sessions,
 		rules:          b.Hash(func(path string) bool { return decidesAccess(path) && !isDenial(path) }),
 		denials:        denyRulesOf(b, e),
 	}
@@ -102,7 +106,45 @@ func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
 			return true
 		}
 	}
-	return false
+	return p.changesSessions(before, r)
+}
+
+// changesSessions reports whether what sessions give to r may differ from the revision
+// before: the user's sessions, the one that r names, what their groups are granted, or
+// any deny policy, for users with a session.
+func (p *projected) changesSessions(before *projected, r *decision.Request) bool {
+	if p.sessions == nil && before.sessions == nil {
+		return false
+	}
+	now, was := p.sessionsOf(r), before.sessionsOf(r)
+	if !reflect.DeepEqual(now, was) || len(now.sessions) > 0 && p.denyChange.isAny {
+		return true
+	}
+	return slices.ContainsFunc(now.sessions, func(s tables.Session) bool {
+		return slices.ContainsFunc(s.Groups, func(group string) bool { return p.isChanged(r.Namespace, true, group) })
+	})
+}
+
+// sessionRows are the rows that may matter to a request at some time.
+type sessionRows struct {
+	named    tables.Session
+	sessions []tables.Session
+	debug    []tables.DebugSession
+}
+
+func (p *projected) sessionsOf(r *decision.Request) (rows sessionRows) {
+	if p.sessions == nil {
+		return rows
+	}
+	rows.named = p.sessions.Sessions.At(r.Session)
+	held := holder(p.sessions, p.cluster, r)
+	for _, name := range held.Sessions {
+		rows.sessions = append(rows.sessions, p.sessions.Sessions.At(name))
+	}
+	for _, key := range held.Debug {
+		rows.debug = append(rows.debug, p.sessions.Debug.At(key))
+	}
+	return rows
 }
 
 // VisibilityKey implements decision.Policies. The cluster is last: a key of a revision for

@@ -19,7 +19,8 @@ type Subjects interface {
 // AccessKeys projects requests at the access point. It is immutable.
 type AccessKeys struct {
 	subjects                Subjects
-	whole                   bool // the bundle has no footprint
+	holds                   func(*decision.Request) bool // nil: no request
+	whole                   bool                         // the bundle has no footprint
 	verbs, resources        words
 	subresources            words
 	verbPrefixes            []string
@@ -52,7 +53,7 @@ const impersonation = "impersonate"
 // AccessKey appends the projection of a validated request. Keys are not JSON and must not
 // be stored: their form may change.
 func (p *AccessKeys) AccessKey(b []byte, r *decision.Request) []byte {
-	if p.whole {
+	if p.whole || p.holds != nil && p.holds(r) {
 		return appendWhole(b, r)
 	}
 	if r.Path != "" {

@@ -3,18 +3,21 @@ package projection
 import (
 	"strings"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// NewAccessKeys returns the projection for a footprint; nil keeps whole requests.
-func NewAccessKeys(f *footprint.Footprint, subjects Subjects, tenants tables.Tenants) *AccessKeys {
+// NewAccessKeys returns the projection for a footprint; nil keeps whole requests. Of requests
+// that sessions may decide, as holds reports, all is kept; nil stands for none.
+func NewAccessKeys(f *footprint.Footprint, subjects Subjects, tenants tables.Tenants, holds func(*decision.Request) bool) *AccessKeys {
 	if f == nil {
 		return &AccessKeys{whole: true}
 	}
 	a := &f.Access
 	p := &AccessKeys{
 		subjects:        subjects,
+		holds:           holds,
 		verbs:           make(words),
 		resources:       make(words),
 		subresources:    make(words),

@@ -145,11 +145,14 @@ func ofOracle(d oracle.Decision) answer {
 			Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, Rule: e.Rule, Source: e.Source,
 			Effect: e.Effect, APIVersion: e.APIVersion,
 		}
-		if e.Kind != "DenyPolicy" {
+		if e.Step > 2 { // neither a DenyPolicy nor a DebugSession
 			m.Role = &decision.RoleRef{Kind: e.Role.Kind, Namespace: e.Role.Namespace, Name: e.Role.Name}
 			m.Binding.Source = e.Binding.Source
 		}
 		m.Until = e.Until
+		for _, v := range e.Via {
+			m.Via = append(m.Via, decision.Via(v))
+		}
 		a.Matched = append(a.Matched, m)
 	}
 	a.Warnings = d.Warnings()

@@ -197,7 +197,7 @@ func checkBreak(t *testing.T, bundle *bundles.Bundle, e *engine.Engine, a, b str
 	}
 	broken, subjects := *bundle.Footprint, forgetful{tree: match.Build(tables.Of[*tables.Access](bundle.Tables), nil)}
 	spoil(&broken.Access, &subjects)
-	p := projection.NewAccessKeys(&broken, &subjects, tables.TenantsOf(bundle.Tables))
+	p := projection.NewAccessKeys(&broken, &subjects, tables.TenantsOf(bundle.Tables), nil)
 	if string(p.AccessKey(nil, first)) != string(p.AccessKey(nil, second)) {
 		t.Error("the broken projection still tells the requests apart, so the row proves nothing")
 	}

@@ -27,7 +27,7 @@ func TestEqualProjectionsAreDecidedEqually(t *testing.T) {
 	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, (*worlds+*denyWorlds)/4)); seed++ {
 		w := newProjected(t, seed)
 		stock := stockOPA(t, w.bundle)
-		found, pairs := w.compare(projection.NewAccessKeys(w.bundle.Footprint, w.tree, tables.TenantsOf(w.bundle.Tables)))
+		found, pairs := w.compare(projection.NewAccessKeys(w.bundle.Footprint, w.tree, tables.TenantsOf(w.bundle.Tables), nil))
 		if found != "" {
 			t.Fatalf("world %d: %s", seed, found)
 		}

@@ -64,7 +64,7 @@ func (e *evaluated) Access(ctx context.Context, r *decision.Request) decision.De
 
 func (e *evaluated) AccessKey(b []byte, r *decision.Request) []byte {
 	if e.whole {
-		return projection.NewAccessKeys(nil, nil, nil).AccessKey(b, r)
+		return projection.NewAccessKeys(nil, nil, nil, nil).AccessKey(b, r)
 	}
 	return e.Engine.AccessKey(b, r)
 }

@@ -96,8 +96,12 @@ func TestOracleAgrees(t *testing.T) {
 			if d.PodSecurity != nil {
 				answer["podSecurity"] = d.PodSecurity
 			}
-			if len(d.Undecidable) > 0 || len(d.PodWarnings) > 0 {
-				warnings := append([]string{}, d.PodWarnings...)
+			if len(d.Undecidable) > 0 || len(d.PodWarnings) > 0 || d.Named != "" {
+				var warnings []string
+				if d.Named != "" {
+					warnings = append(warnings, d.Named)
+				}
+				warnings = append(warnings, d.PodWarnings...)
 				for _, u := range d.Undecidable {
 					warnings = append(warnings, fmt.Sprintf("%s %s/%s rule %d: %s undecidable", u.Kind, u.Namespace, u.Name, u.Rule, u.Restrictions))
 				}
@@ -203,6 +207,7 @@ func loadDocument(w *access.World, d node, namespace, name string) {
 			w.Tenants = make(map[string]string)
 		}
 		w.Tenants[name] = d.object("spec").text("tenant", "")
+	case denied && loadSession(w, d, namespace, name):
 	case denied:
 		w.Escalations = append(w.Escalations, escalation(d.object("spec"), namespace, name))
 	case kubernetes && strings.HasSuffix(kind, "binding"):

@@ -93,11 +93,7 @@ func (d Dates) Until() string {
 	if lastTick.before(at) {
 		return ""
 	}
-	text := time.Unix(at[0]-of1970, 0).UTC().Format("2006-01-02T15:04:05")
-	if fraction := strings.TrimRight(strconv.FormatInt(1_000_000_000+at[1], 10)[1:], "0"); fraction != "" {
-		text += "." + fraction
-	}
-	return text + "Z"
+	return at.text()
 }
 
 // Words is what a reason says about the end, empty for a document without one.

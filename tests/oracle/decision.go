@@ -12,6 +12,8 @@ type Decision struct {
 	Allowed bool
 	Denied  bool
 	Reason  string
+	// Named is the warning about the session that the request names, or empty.
+	Named string
 	// Matched are all rules that matched, the decisive one first.
 	Matched []Entry
 	// Undecidable are the rules with an undecidable restriction, sorted like
@@ -41,6 +43,8 @@ type Entry struct {
 	Binding BindingRef `json:"binding,omitzero"`
 	// Until is when the entry ends, empty where it does not.
 	Until string `json:"until,omitempty"`
+	// Via are the sessions through which alone the binding applies.
+	Via []Via `json:"via,omitempty"`
 	// Step is the step of the order over all families, 1 to 6.
 	Step int `json:"-"`
 }
@@ -56,7 +60,18 @@ func (d Decision) Warnings() []string {
 		}
 	}
 	slices.Sort(all)
+	if d.Named != "" {
+		return slices.Concat([]string{d.Named}, d.PodWarnings, all)
+	}
 	return slices.Concat(d.PodWarnings, all)
+}
+
+// Via is a session through which a binding applies.
+type Via struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Until     string `json:"until,omitempty"`
 }
 
 // RoleRef names the role a binding names.
@@ -81,6 +96,9 @@ type Undecided struct {
 // Words returns the binding, role and rule as reasons name them.
 func (e Entry) Words() string {
 	text := fmt.Sprintf("%s %s (%s %s, rule %d)", e.Kind, path(e.Namespace, e.Name), e.Role.Kind, path(e.Role.Namespace, e.Role.Name), e.Rule)
+	if last := e.last(); last != nil {
+		text += " via session " + last.Name
+	}
 	if e.Until != "" {
 		text += " until " + e.Until
 	}

@@ -24,6 +24,7 @@ type Request struct {
 	Tenant      string
 	Session     string
 	Escalation  string
+	Extra       map[string][]string
 	Fields      []string
 	Labels      map[string]string
 	// NamespaceLabels are those of the request's namespace.
@@ -57,6 +58,7 @@ func (r Request) JSON() string {
 	field("tenant", r.Tenant, r.Tenant != "")
 	field("session", r.Session, r.Session != "")
 	field("escalation", r.Escalation, r.Escalation != "")
+	field("extra", r.Extra, len(r.Extra) > 0)
 	field("fields", r.Fields, r.Fields != nil)
 	field("labels", r.Labels, r.Labels != nil)
 	field("namespaceLabels", r.NamespaceLabels, r.NamespaceLabels != nil)

@@ -24,9 +24,13 @@ func emitFiles(deny *tables.Deny, o emit.Options) map[string][]byte {
 		policy := &deny.Policies[i]
 		files["compiled/deny/"+emit.FileName(policy.Name)+".rego"] = denyModule(policy)
 	}
+	named := make(map[string]*tables.Escalation)
 	for i := range deny.Escalations {
-		escalation := &deny.Escalations[i]
-		files["compiled/escalations/"+emit.FileName(escalation.Name)+".rego"] = escalationModule(escalation)
+		named[deny.Escalations[i].Name] = &deny.Escalations[i]
+	}
+	for i := range deny.Owned { // which has all of them
+		owned := &deny.Owned[i]
+		files["compiled/escalations/"+emit.FileName(owned.Name)+".rego"] = escalationModule(named[owned.Name], owned)
 	}
 	if len(deny.Resources) > 0 {
 		files["compiled/deny_resources/deny_resources.rego"] = resourcesModule(deny.Resources)
@@ -141,8 +145,8 @@ func dateClauses(p *dates.Period) []string {
 	return conditions
 }
 
-// scopeClauses is the conditions of appliesTo. An escalation that refers to the policy
-// stands in for sessions and escalationRefs, never for clusters and tenants.
+// scopeClauses is the conditions of appliesTo. An escalation or a session that refers to the
+// policy stands in for sessions and escalationRefs, never for clusters and tenants.
 func scopeClauses(m *emit.Module, policy *tables.DenyPolicy) []string {
 	var conditions []string
 	if len(policy.Clusters) > 0 {
@@ -161,7 +165,7 @@ func scopeClauses(m *emit.Module, policy *tables.DenyPolicy) []string {
 	if len(attached) == 0 {
 		return conditions
 	}
-	alternatives := [][]string{attached}
+	alternatives := [][]string{attached, {regotext.Quote(policy.Name) + " in data.writ.access.deny.attached"}}
 	if len(policy.ReferredBy) > 0 {
 		alternatives = append(alternatives, []string{emit.OneOf("input.escalation", policy.ReferredBy)})
 	}

@@ -1,6 +1,7 @@
 package deny
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,20 +88,30 @@ func exemptClause(m *emit.Module, pod *tables.PodSecurity) string {
 	return name
 }
 
-// escalationModule writes what an escalation's override relaxes and when.
-func escalationModule(escalation *tables.Escalation) []byte {
-	m := emit.NewModule(escalation.Name)
-	fmt.Fprintf(&m.Out, "# What one escalation's podSecurityOverrides relax. Generated from %s\npackage compiled.escalations\n", regotext.Comment(escalation.Source))
-	override := map[string]any{"exemptFactors": append([]string{}, escalation.ExemptFactors...)}
-	if escalation.MaxAllowedScore != nil {
-		override["maxAllowedScore"] = *escalation.MaxAllowedScore
+// escalationModule writes what an escalation's override relaxes and when: named is the one
+// for requests that name the escalation, and owned the one for users of its sessions. Either
+// may be nil.
+func escalationModule(named, owned *tables.Escalation) []byte {
+	of := cmp.Or(named, owned)
+	m := emit.NewModule(of.Name)
+	fmt.Fprintf(&m.Out, "# What one escalation's podSecurityOverrides relax. Generated from %s\npackage compiled.escalations\n", regotext.Comment(of.Source))
+	override := map[string]any{"exemptFactors": append([]string{}, of.ExemptFactors...)}
+	if of.MaxAllowedScore != nil {
+		override["maxAllowedScore"] = *of.MaxAllowedScore
 	}
-	body := []string{"input.escalation == " + regotext.Quote(escalation.Name)}
-	body = append(body, globsClause(m, "clusters", "input.cluster", escalation.Clusters)...)
-	if scope := escalation.NamespaceScope; scope != nil {
-		body = append(body, namespaceFits(m, "scope", scope)...)
+	var scope []string
+	if of.NamespaceScope != nil {
+		scope = namespaceFits(m, "scope", of.NamespaceScope)
 	}
-	body = append(body, "some group in input.groups", emit.OneOf("group", escalation.Groups))
-	emit.WriteRule(&m.Out, "overrides contains "+regotext.Constant(override), body)
+	if named != nil {
+		body := []string{"input.escalation == " + regotext.Quote(of.Name)}
+		body = append(body, globsClause(m, "clusters", "input.cluster", named.Clusters)...)
+		body = append(body, scope...)
+		body = append(body, "some group in input.groups", emit.OneOf("group", named.Groups))
+		emit.WriteRule(&m.Out, "overrides contains "+regotext.Constant(override), body)
+	}
+	if owned != nil {
+		emit.WriteRule(&m.Out, "owned["+regotext.Quote(of.Name)+"] := "+regotext.Constant(override), scope)
+	}
 	return m.Bytes()
 }

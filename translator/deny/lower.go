@@ -30,11 +30,17 @@ func lower(r *Resolved) *tables.Deny {
 		return cmp.Or(cmp.Compare(a.Precedence, b.Precedence), cmp.Compare(a.Name, b.Name))
 	})
 	for _, e := range r.Escalations {
-		if relaxes(e) && isWithin(r.Cluster, e.Clusters) {
+		if o := e.Override; o == nil || !o.Enabled || o.RequireApproval {
+			continue // no request shows the approval that requireApproval asks for
+		}
+		deny.Owned = append(deny.Owned, escalation(e))
+		if len(e.Clusters) > 0 && len(e.Groups) > 0 && isWithin(r.Cluster, e.Clusters) {
 			deny.Escalations = append(deny.Escalations, escalation(e))
 		}
 	}
-	slices.SortFunc(deny.Escalations, func(a, b tables.Escalation) int { return cmp.Compare(a.Name, b.Name) })
+	byName := func(a, b tables.Escalation) int { return cmp.Compare(a.Name, b.Name) }
+	slices.SortFunc(deny.Escalations, byName)
+	slices.SortFunc(deny.Owned, byName)
 	if r.Cluster != "" {
 		applyEverywhere(deny)
 	}
@@ -118,15 +124,6 @@ func podSecurity(p *PodSecurity) *tables.PodSecurity {
 		out.Factors = append(out.Factors, factor)
 	}
 	return out
-}
-
-// relaxes reports whether the override of an escalation can be in force and
-// relaxes something then. No request shows the approval that requireApproval
-// asks for.
-func relaxes(e *BreakglassEscalation) bool {
-	o := e.Override
-	return o != nil && o.Enabled && !o.RequireApproval && len(e.Clusters) > 0 && len(e.Groups) > 0 &&
-		(o.MaxAllowedScore != nil || len(o.ExemptFactors) > 0)
 }
 
 func escalation(e *BreakglassEscalation) tables.Escalation {

@@ -92,6 +92,11 @@ spec:
 func TestDenyPolicy(t *testing.T) {
 	got := lowered(t, map[string]string{"p.yaml": wholePolicy, "e.yaml": sreFix})
 	zero := 0
+	override := tables.Escalation{
+		Name: "sre-fix", Source: "e.yaml:3", Clusters: globs(t, "prod-*", "edge"), Groups: []string{"ops", "sre"},
+		ExemptFactors: []string{"capability:X", "hostPID"}, MaxAllowedScore: &zero,
+		NamespaceScope: &tables.NamespaceFilter{Patterns: globs(t, "a*")},
+	}
 	want := &tables.Deny{
 		Policies: []tables.DenyPolicy{{
 			Name: "whole", Precedence: 7, Source: "p.yaml:3",
@@ -143,12 +148,9 @@ func TestDenyPolicy(t *testing.T) {
 				FailOpen:         true,
 			},
 		}},
-		Escalations: []tables.Escalation{{
-			Name: "sre-fix", Source: "e.yaml:3", Clusters: globs(t, "prod-*", "edge"), Groups: []string{"ops", "sre"},
-			ExemptFactors: []string{"capability:X", "hostPID"}, MaxAllowedScore: &zero,
-			NamespaceScope: &tables.NamespaceFilter{Patterns: globs(t, "a*")},
-		}},
-		Resources: namedPods,
+		Escalations: []tables.Escalation{override},
+		Owned:       []tables.Escalation{override},
+		Resources:   namedPods,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -194,21 +196,22 @@ spec:
 	}
 }
 
-// Overrides that are never in force are not in the tables.
+// Overrides that are never in force are not in the tables. A session of an escalation proves
+// what a request that names the escalation must show.
 func TestOverridesInForce(t *testing.T) {
 	for _, row := range []struct {
 		name, allowed, override string
-		want                    int
+		want, owned             int
 	}{
-		{"a score", "{clusters: [c], groups: [g]}", "{enabled: true, maxAllowedScore: 0}", 1},
-		{"factors", "{clusters: [c], groups: [g]}", "{enabled: true, exemptFactors: [hostPID]}", 1},
-		{"none", "{clusters: [c], groups: [g]}", "null", 0},
-		{"not enabled", "{clusters: [c], groups: [g]}", "{maxAllowedScore: 5}", 0},
-		{"disabled", "{clusters: [c], groups: [g]}", "{enabled: false, maxAllowedScore: 5}", 0},
-		{"approval", "{clusters: [c], groups: [g]}", "{enabled: true, requireApproval: true, maxAllowedScore: 5}", 0},
-		{"no clusters", "{groups: [g]}", "{enabled: true, maxAllowedScore: 5}", 0},
-		{"no groups", "{clusters: [c]}", "{enabled: true, maxAllowedScore: 5}", 0},
-		{"nothing relaxed", "{clusters: [c], groups: [g]}", "{enabled: true}", 0},
+		{"a score", "{clusters: [c], groups: [g]}", "{enabled: true, maxAllowedScore: 0}", 1, 1},
+		{"factors", "{clusters: [c], groups: [g]}", "{enabled: true, exemptFactors: [hostPID]}", 1, 1},
+		{"none", "{clusters: [c], groups: [g]}", "null", 0, 0},
+		{"not enabled", "{clusters: [c], groups: [g]}", "{maxAllowedScore: 5}", 0, 0},
+		{"disabled", "{clusters: [c], groups: [g]}", "{enabled: false, maxAllowedScore: 5}", 0, 0},
+		{"approval", "{clusters: [c], groups: [g]}", "{enabled: true, requireApproval: true, maxAllowedScore: 5}", 0, 0},
+		{"no clusters", "{groups: [g]}", "{enabled: true, maxAllowedScore: 5}", 0, 1},
+		{"no groups", "{clusters: [c]}", "{enabled: true, maxAllowedScore: 5}", 0, 1},
+		{"nothing relaxed", "{clusters: [c], groups: [g]}", "{enabled: true}", 1, 1},
 	} {
 		deny := lowered(t, map[string]string{"e.yaml": fmt.Sprintf(`
 apiVersion: breakglass.t-caas.telekom.com/v1alpha1
@@ -218,6 +221,9 @@ spec: {escalatedGroup: a, allowed: %s, approvers: {users: [u]}, podSecurityOverr
 `, row.allowed, row.override)})
 		if got := len(deny.Escalations); got != row.want {
 			t.Errorf("%s: got %d, want %d", row.name, got, row.want)
+		}
+		if got := len(deny.Owned); got != row.owned {
+			t.Errorf("%s: users of sessions: got %d, want %d", row.name, got, row.owned)
 		}
 	}
 }

@@ -23,7 +23,7 @@ var fields = map[reflect.Type][]string{
 	},
 	reflect.TypeFor[tables.Restrictions](): {"Fields", "Labels", "Select", "SameMinion", "Expression", "Extension", "Params"},
 	reflect.TypeFor[tables.Binding]():      {"Family", "APIVersion", "Kind", "Namespace", "Name", "Role", "Cluster", "Stock", "Source", "Dates"},
-	reflect.TypeFor[tables.Deny]():         {"Policies", "Escalations", "Resources"},
+	reflect.TypeFor[tables.Deny]():         {"Policies", "Escalations", "Owned", "Resources"},
 	reflect.TypeFor[tables.DenyPolicy](): {
 		"Name", "Precedence", "Source", "Clusters", "Tenants", "Sessions", "EscalationRefs", "ReferredBy", "Rules",
 		"Impersonation", "Pod", "Dates",

@@ -13,9 +13,12 @@ import (
 type Deny struct {
 	// Policies are in the order of evaluation: by precedence, then name.
 	Policies []DenyPolicy `json:"policies,omitzero"`
-	// Escalations are those that override pod security or attach policies, sorted
+	// Escalations are those that override pod security for requests which name them, sorted
 	// by name.
 	Escalations []Escalation `json:"escalations,omitzero"`
+	// Owned are those that override pod security for users of sessions which they own, on
+	// any cluster and for any group. They are sorted by name and have all of Escalations.
+	Owned []Escalation `json:"owned,omitzero"`
 	// Resources are the resources that rules and pod security name, by each lower-case
 	// word for the same kind: "pod" and "pods" lead to "pods". Sorted; a resource that
 	// is not in lower case has no other word. Nil if no resource is named.

@@ -16,7 +16,7 @@ func (*Access) Entrypoint() string { return "writ/access/decision" }
 func (*Deny) Key() string { return "deny_tables" }
 
 // IsEmpty implements Table.
-func (d *Deny) IsEmpty() bool { return len(d.Policies)+len(d.Escalations) == 0 }
+func (d *Deny) IsEmpty() bool { return len(d.Policies)+len(d.Escalations)+len(d.Owned) == 0 }
 
 // Features implements Table.
 func (d *Deny) Features() Features {

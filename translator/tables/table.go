@@ -126,7 +126,7 @@ func (f Features) Has(name string) bool {
 }
 
 func (d *Deny) readsNamespaceLabels() bool {
-	return slices.ContainsFunc(d.Escalations, func(e Escalation) bool { return e.NamespaceScope.readsLabels() }) ||
+	return slices.ContainsFunc(d.Owned, func(e Escalation) bool { return e.NamespaceScope.readsLabels() }) ||
 		slices.ContainsFunc(d.Policies, func(p DenyPolicy) bool {
 			return p.Pod != nil && p.Pod.ExemptNamespaces.readsLabels() ||
 				slices.ContainsFunc(p.Rules, func(r DenyRule) bool { return r.Namespaces.readsLabels() }) ||

@@ -6,11 +6,11 @@
 package writ.access
 
 import data.writ.access.compact
-import data.writ.access.dates
 import data.writ.access.deny
 import data.writ.access.reason
 import data.writ.access.request
 import data.writ.access.restrictions
+import data.writ.access.sessions
 import data.writ.tables
 
 # METADATA
@@ -33,19 +33,32 @@ decision := {
 	_broken
 }
 
+# A session for debugging lets its participants into its pods before every denial.
+decision := {
+	"allowed": true,
+	"denied": false,
+	"reason": sessions.debug.reason,
+	"warnings": sessions.warnings,
+	"matched": [sessions.debug.matched],
+} if {
+	not request.problem
+	not _broken
+}
+
 # Deny policies come before every grant. Rules are not read after a denial.
 decision := object.union(
 	{
 		"allowed": false,
 		"denied": true,
 		"reason": _denial.reason,
-		"warnings": _denial.warnings,
+		"warnings": array.concat(sessions.warnings, _denial.warnings),
 		"matched": [_denial.matched],
 	},
 	_pod_security,
 ) if {
 	not request.problem
 	not _broken
+	not sessions.debug
 	_denial.denied
 }
 
@@ -55,13 +68,14 @@ decision := object.union(
 		"allowed": _effect == "allow",
 		"denied": _effect == "deny",
 		"reason": reason.decided(matched),
-		"warnings": array.concat(_denial.warnings, _warnings),
+		"warnings": array.concat(sessions.warnings, array.concat(_denial.warnings, _warnings)),
 		"matched": matched,
 	},
 	_pod_security,
 ) if {
 	not request.problem
 	not _broken
+	not sessions.debug
 	not _denial.denied
 }
 
@@ -106,7 +120,7 @@ _rows contains [
 			"role": {"kind": role.kind, "namespace": role.namespace, "name": role.name},
 			"binding": {"source": binding.source},
 		},
-		dates.end(binding),
+		sessions.end(binding),
 	),
 ] if {
 	some [binding, role, rule] in _hits
@@ -146,7 +160,7 @@ _holds(rule) if {
 }
 
 _denial := outcome if {
-	outcome := deny.outcome with input as object.union(request.canonical, {null: {"forms": request.forms}})
+	outcome := deny.outcome with input as object.union(request.canonical, {null: {"forms": request.forms, "sessions": sessions.valid}})
 }
 
 _pod_security := {"podSecurity": security} if {

@@ -61,6 +61,12 @@ _of_access contains "deny_resources" if {
 	not data.compiled.deny_resources.named
 }
 
+_of_access contains sprintf("sessions.%s", [name]) if {
+	some name in ["sessions", "debug", "holders"]
+	data.compiled.features.sessions
+	not data.compiled.sessions[name]
+}
+
 _of_visibility contains "features" if not data.compiled.features
 
 _of_visibility contains "visibility_tables" if {

@@ -17,7 +17,7 @@ type Form struct{ Verb, Subresource, Resource string }
 // concerns a request. It is immutable and safe for concurrent use.
 type Denials struct {
 	policies    []tables.DenyPolicy
-	escalations []tables.Escalation
+	escalations []tables.Escalation // those that sessions own included, some twice
 	byResource  map[string][]denial
 	anywhere    []denial // of rules that match every resource
 	pods        []*tables.DenyPolicy
@@ -47,7 +47,7 @@ func NewDenials(list tables.List) *Denials {
 		return nil
 	}
 	d := DenialsOf(t.Policies)
-	d.escalations = t.Escalations
+	d.escalations = slices.Concat(t.Escalations, t.Owned)
 	for i := range t.Policies {
 		if p := &t.Policies[i]; p.Dates != nil {
 			d.dated = append(d.dated, datedPolicy{p.Dates, DenialsOf(t.Policies[i : i+1])})
@@ -80,7 +80,8 @@ func (d *Denials) Policies() []tables.DenyPolicy {
 	return d.policies
 }
 
-// Escalations returns the escalations that may be active; none if they are unknown.
+// Escalations returns the escalations that may be active, some twice; none if they are
+// unknown.
 func (d *Denials) Escalations() []tables.Escalation {
 	if d == nil {
 		return nil
@@ -125,6 +126,19 @@ func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request,
 	}
 	for _, p := range d.dated {
 		if p.alone.CanConcern(r, others) {
+			span = span.Around(at, p.dates)
+		}
+	}
+	return span
+}
+
+// AroundAttached is Around for the policies of these names, whatever their scope.
+func (d *Denials) AroundAttached(span dates.Span, at dates.Instant, names []string) dates.Span {
+	if d == nil {
+		return span
+	}
+	for _, p := range d.dated {
+		if slices.Contains(names, p.alone.policies[0].Name) {
 			span = span.Around(at, p.dates)
 		}
 	}

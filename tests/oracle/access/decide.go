@@ -21,18 +21,18 @@ func (w *World) Decide(r oracle.Request) oracle.Decision {
 	if err := r.Valid(); err != nil {
 		return oracle.Decision{Invalid: err.Error()}
 	}
-	var d oracle.Decision
-	if w.Denied(r, &d) {
+	d := oracle.Decision{Named: w.Named(r)}
+	if w.LetIn(r, &d) || w.Denied(r, &d) {
 		return d
 	}
 	for _, b := range w.OriginBindings {
-		if b.applies(r) && b.Dates.Hold(w.Now) {
-			w.tryOrigin(b, r, &d)
+		if fits, via := w.through(b.applies, r); fits && b.Dates.Hold(w.Now) {
+			w.tryOrigin(b, r, via, &d)
 		}
 	}
 	for _, b := range w.KubernetesBindings {
-		if b.applies(r) && b.Dates.Hold(w.Now) {
-			w.tryKubernetes(b, r, &d)
+		if fits, via := w.through(b.applies, r); fits && b.Dates.Hold(w.Now) {
+			w.tryKubernetes(b, r, via, &d)
 		}
 	}
 	slices.SortFunc(d.Matched, compareEntries)
@@ -45,7 +45,26 @@ func (w *World) Decide(r oracle.Request) oracle.Decision {
 	return d
 }
 
-func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, d *oracle.Decision) {
+// through reports whether a binding applies to the request, and the sessions through which
+// alone it does.
+func (w *World) through(applies func(oracle.Request) bool, r oracle.Request) (fits bool, via []*oracle.Session) {
+	if applies(r) {
+		return true, nil
+	}
+	for _, s := range w.Valid(r) {
+		member := r
+		member.User, member.Groups = "", []string{s.Group}
+		for _, prefix := range w.Prefixes {
+			member.Groups = append(member.Groups, prefix+s.Group)
+		}
+		if applies(member) {
+			via = append(via, s)
+		}
+	}
+	return len(via) > 0, via
+}
+
+func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, via []*oracle.Session, d *oracle.Decision) {
 	master := b.Namespace == w.Master
 	if !master && b.Namespace != r.Namespace {
 		return
@@ -67,6 +86,7 @@ func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, d *oracle.Decision
 			if rule.Deny {
 				entry.Effect = "deny"
 			}
+			entry.Through(via)
 			truth, names := rule.Restrictions.holds(w, r)
 			if truth == oracle.Undecidable {
 				d.Undecidable = append(d.Undecidable, oracle.Undecided{Entry: entry, Restrictions: names})
@@ -90,7 +110,7 @@ func originStep(master, deny bool) int {
 	return stepLocalAllow
 }
 
-func (w *World) tryKubernetes(b *KubernetesBinding, r oracle.Request, d *oracle.Decision) {
+func (w *World) tryKubernetes(b *KubernetesBinding, r oracle.Request, via []*oracle.Session, d *oracle.Decision) {
 	role := w.role(b)
 	if role == nil || b.Namespace != "" && b.Namespace != r.Namespace {
 		return
@@ -103,6 +123,7 @@ func (w *World) tryKubernetes(b *KubernetesBinding, r oracle.Request, d *oracle.
 	if b.Namespace != "" {
 		entry.Kind, entry.Namespace, entry.Step = "RoleBinding", b.Namespace, stepLocalAllow
 	}
+	entry.Through(via)
 	for i, rule := range w.effective(role) {
 		if rule.fits(r) {
 			entry.Rule, entry.Source = i, rule.Source

@@ -22,6 +22,8 @@ type World struct {
 	KubernetesRoles    []*KubernetesRole
 	KubernetesBindings []*KubernetesBinding
 	deny.Denials
+	// Prefixes are put before the groups of sessions.
+	Prefixes []string
 	// Extensions are the restrictions that are written in Rego, in Go. The
 	// result is true, false, nil (undefined) or anything else.
 	Extensions map[string]func(r oracle.Request, params map[string]any) any

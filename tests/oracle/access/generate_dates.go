@@ -16,7 +16,7 @@ var bounds = []string{
 	"2026-03-01T10:30:00.1234-23:59", "2262-04-11T23:47:16.854775806Z", "2262-04-11T23:47:16.854775808Z", "9999-12-31T23:59:59.999999999Z",
 }
 
-// GenerateDated is GenerateDeny with documents that begin and end.
+// GenerateDated is GenerateDeny with documents that begin and end, and with sessions.
 func GenerateDated(seed uint64) (map[string]string, *World) {
 	g := &Generator{Source: random.New(seed, 9), World: &World{Master: "master", Extensions: Extensions, Seed: seed}, Taken: map[string]bool{}}
 	g.Origin()
@@ -26,6 +26,9 @@ func GenerateDated(seed uint64) (map[string]string, *World) {
 	}
 	g.World.Denials.Generate(g.Source)
 	g.World.Denials.GenerateTenants(random.New(seed, 16))
+	if !g.Once(4) {
+		g.World.GenerateSessions(g.Source, bounds)
+	}
 	for _, b := range g.World.OriginBindings {
 		b.Dates = g.dates()
 	}

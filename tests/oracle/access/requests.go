@@ -31,6 +31,9 @@ func (w *World) Requests(n int) []oracle.Request {
 		if len(w.DenyPolicies) > 0 {
 			w.Denials.Approach(g.Source, &r)
 		}
+		if len(w.Sessions)+len(w.Debug) > 0 && !g.Once(4) {
+			w.ApproachSession(g.Source, &r)
+		}
 		if r.User == "" && len(r.Groups) == 0 {
 			r.User = "unbound"
 		}

@@ -86,7 +86,9 @@ type Denials struct {
 	DenyPolicies []*Policy
 	Escalations  []*Escalation
 	// Tenants are those of ClusterConfigs, by cluster. Some have none.
-	Tenants map[string]string
+	Tenants  map[string]string
+	Sessions []*oracle.Session
+	Debug    []*oracle.Debug
 	// Now is the time of decisions.
 	Now time.Time
 }

@@ -209,8 +209,8 @@ func (t Threshold) words(r oracle.Request, j oracle.Judgement) string {
 	}
 }
 
-// override is the one in force for a request, nil where none is.
-func (w *Denials) override(r oracle.Request) *Overrides {
+// namedOverride is that of the escalation which a request names, nil where it is not in force.
+func (w *Denials) namedOverride(r oracle.Request) *Overrides {
 	e := w.Escalation(r)
 	if e == nil || e.Overrides == nil {
 		return nil

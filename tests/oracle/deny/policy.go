@@ -94,9 +94,9 @@ func (p *Policy) precedence() int {
 	return *p.Precedence
 }
 
-// InScope reports whether each list of appliesTo holds. An escalation that names
+// inScope reports whether each list of appliesTo holds. An escalation that names
 // the policy replaces sessions and escalationRefs, for every principal.
-func (w *Denials) InScope(p *Policy, r oracle.Request) bool {
+func (w *Denials) inScope(p *Policy, r oracle.Request) bool {
 	holds := func(globs []string, value string) bool { return len(globs) == 0 || fitsAny(globs, value) }
 	tenant := r.Tenant
 	if tenant == "" {

@@ -25,6 +25,12 @@ func (d *Denials) Documents(r random.Source) []yaml.Object {
 			{"spec", yaml.Object{{"tenant", d.Tenants[cluster]}, {"kubeconfigSecretRef", yaml.Object{{"name", "k"}}}}},
 		})
 	}
+	for _, s := range d.Sessions {
+		documents = append(documents, g.session(s))
+	}
+	for _, s := range d.Debug {
+		documents = append(documents, g.debugSession(s))
+	}
 	return documents
 }
 

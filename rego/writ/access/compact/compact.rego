@@ -9,18 +9,24 @@ package writ.access.compact
 
 import data.writ.access.dates
 import data.writ.access.request
+import data.writ.access.sessions
 
 # METADATA
 # description: |
 #   Every [binding, role, rule] whose binding holds now and applies to the
 #   request, and whose lists fit it, before restrictions.
 hits := [[binding, role, rule] |
-	some key in _applying
-	binding := data.compiled.access.bindings[key]
+	some key in (_applying | object.keys(sessions.lent))
+	binding := _binding(key)
 	dates.holds(binding)
 	role := data.compiled.access.roles[binding.role]
 	some rule in _fitting(role)
 ]
+
+# A binding that applies only through sessions has them as its member lent.
+_binding(key) := data.compiled.access.bindings[key] if key in _applying
+
+_binding(key) := object.union(data.compiled.access.bindings[key], {"lent": sessions.lent[key]}) if not key in _applying
 
 # METADATA
 # description: |
@@ -29,7 +35,7 @@ hits := [[binding, role, rule] |
 dangling := sprintf("the bundle lacks what binding %s refers to", [min(_dangling)])
 
 _dangling contains key if {
-	some key in _applying
+	some key in (_applying | object.keys(sessions.lent))
 	not _has_role(key)
 }
 

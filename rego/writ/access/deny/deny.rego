@@ -34,8 +34,8 @@ outcome := object.union(
 _touched if some _ in data.compiled.deny.rules
 
 _touched if {
-	some form in _engine.forms
-	some _ in data.compiled.deny.rules with input as _in_form(form)
+	some other in _others
+	some _ in data.compiled.deny.rules with input as other
 }
 
 _touched if some _ in _pods
@@ -48,8 +48,8 @@ _first := min(_denials)
 _denials contains row if some row in data.compiled.deny.rules
 
 _denials contains row if {
-	some form in _engine.forms
-	some row in data.compiled.deny.rules with input as _in_form(form)
+	some other in _others
+	some row in data.compiled.deny.rules with input as other
 }
 
 _denials contains row if {
@@ -65,9 +65,9 @@ _pods contains row if {
 # Pod security does not read the verb.
 _pods contains row if {
 	not _engine.whoCan
-	some form in _engine.forms
-	form[0] == input.verb
-	some row in data.compiled.deny.pods with input as _in_form(form)
+	some other in _others
+	other.verb == input.verb
+	some row in data.compiled.deny.pods with input as other
 }
 
 # METADATA
@@ -78,7 +78,26 @@ _pods contains row if {
 #   - input: {}
 _engine := input[null]
 
-_in_form(form) := object.union(input, {"verb": form[0], "subresource": form[1], "resource": form[2]})
+# The request in its other forms, and under the name of each session of its user and of
+# the escalation that owns the session.
+_others := [object.union_n([input, scope, form, {null: {"overrides": _overrides}}]) |
+	some i, scope in _scopes
+	some j, form in _forms
+	i + j > 0
+]
+
+_scopes := array.concat([{}], [{"session": session.name, "escalation": object.get(session, "owner", "")} | some session in _sessions])
+
+_forms := array.concat([{}], [{"verb": form[0], "subresource": form[1], "resource": form[2]} | some form in _engine.forms])
+
+_sessions := object.get(_engine, "sessions", [])
+
+# METADATA
+# description: The policies that sessions of the user attach, whatever their scope.
+attached contains policy if {
+	some session in _sessions
+	some policy in session.policies
+}
 
 # Rows after the first denial are not reported.
 _judged := [row | some row in _pods; not _later(row)]

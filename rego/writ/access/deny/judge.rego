@@ -58,7 +58,7 @@ _settled(policy, score, factors) := {"action": "deny", "text": sprintf("blocked 
 	blocking := [factor | some factor in policy.block; factor in factors; not factor in _lifted]
 	count(blocking) > 0
 } else := {"action": "allow", "override": true} if {
-	some override in data.compiled.escalations.overrides
+	some override in _overrides
 	_allows(override, score)
 } else := _crossed(policy, reached[0], score, factors) if {
 	reached := [threshold | some threshold in policy.thresholds; score <= threshold.maxScore]
@@ -109,8 +109,16 @@ _pod_name := input.name if {
 	is_string(name)
 } else := ""
 
+# The override in force, in a list: that of the escalation that the request as sent names,
+# else that of the owner of the first session of the user which has one.
+_overrides := _engine.overrides if {
+	_engine.overrides
+} else := [override | some override in data.compiled.escalations.overrides] if {
+	count(data.compiled.escalations.overrides) > 0
+} else := array.slice([override | some session in _sessions; override := data.compiled.escalations.owned[session.owner]], 0, 1)
+
 _lifted contains factor if {
-	some override in data.compiled.escalations.overrides
+	some override in _overrides
 	some factor in _exempted(override)
 }
 

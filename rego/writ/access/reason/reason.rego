@@ -5,6 +5,7 @@ package writ.access.reason
 
 import data.writ.access.dates
 import data.writ.access.request
+import data.writ.access.sessions
 
 # METADATA
 # description: The reason for the decision by these matched rules, the decisive one first.
@@ -27,12 +28,13 @@ undecided(binding, rule, restriction, why) := sprintf("%s %s rule %d: %s undecid
 	why,
 ])
 
-_by(entry) := sprintf("%s %s (%s %s, rule %d)%s", [
+_by(entry) := sprintf("%s %s (%s %s, rule %d)%s%s", [
 	entry.kind,
 	_full_name(entry),
 	entry.role.kind,
 	_full_name(entry.role),
 	entry.rule,
+	sessions.words(entry),
 	dates.until(entry),
 ])
 

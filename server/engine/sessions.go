@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// lent is what sessions give to a request, as writ.access.sessions finds it in the tables.
+// The zero value is that of a request without a session.
+type lent struct {
+	valid []tables.Session // by name
+	via   map[match.Hit][]*tables.Session
+	// warning is that of a request that names a session which is not valid for it.
+	warning string
+	// debug is the first DebugSession that lets the user into the pod, participant who that is.
+	debug       *tables.DebugSession
+	participant tables.Participant
+	// span is the time in which the same sessions are valid.
+	span dates.Span
+}
+
+// holder returns what the user of a request may hold on its cluster at some time. own is the
+// only cluster of the tables, or empty.
+func holder(t *tables.Sessions, own string, r *decision.Request) tables.Held {
+	if t == nil {
+		return tables.Held{}
+	}
+	return t.Holders.At(cmp.Or(r.Cluster, own)).At(r.User)
+}
+
+// concerned returns a function that reports whether sessions may decide a request at some
+// time. Keys of requests then have all attributes.
+func concerned(t *tables.Sessions, own string) func(*decision.Request) bool {
+	if t == nil || t.IsEmpty() {
+		return nil
+	}
+	return func(r *decision.Request) bool {
+		held := holder(t, own, r)
+		return len(held.Sessions)+len(held.Debug) > 0 || r.Session != "" && t.Sessions.Has(r.Session)
+	}
+}
+
+// lend returns what sessions give to a request, which names its cluster.
+func (e *Engine) lend(r *decision.Request, at dates.Instant) (l lent) {
+	if e.sessions == nil {
+		return l
+	}
+	if r.Session != "" {
+		if named := e.sessions.Sessions.At(r.Session); named.Name != "" {
+			l.name(&named, r, at)
+		}
+	}
+	held := holder(e.sessions, e.access.Cluster, r)
+	for _, key := range held.Debug {
+		s := e.sessions.Debug.At(key)
+		if i := covering(&s, r); i >= 0 {
+			l.span = l.span.Around(at, s.Dates)
+			if l.debug == nil && s.Dates.Holds(at) {
+				l.debug, l.participant = &s, s.Participants[i]
+			}
+		}
+	}
+	for _, name := range held.Sessions {
+		s := e.sessions.Sessions.At(name)
+		if !fitsIssuer(&s, r) {
+			continue
+		}
+		l.span = l.span.Around(at, s.Dates)
+		if s.Dates.Holds(at) {
+			l.valid = append(l.valid, s)
+		}
+	}
+	return l
+}
+
+// name sets the warning about the session that a request names.
+func (l *lent) name(s *tables.Session, r *decision.Request, at dates.Instant) {
+	why := ""
+	switch {
+	case s.Unreadable:
+		why = "not readable"
+	case s.User != r.User || s.Cluster != r.Cluster:
+		why = "for another user or cluster"
+	case s.Refused != "":
+		why = s.Refused
+	case !fitsIssuer(s, r):
+		why = "from another identity provider"
+	case s.NoEnd:
+		why = "no end"
+	case s.Never != "":
+		why = s.Never
+	default:
+		l.span, why = l.span.Around(at, s.Dates), s.Dates.Status(at)
+	}
+	if why != "" {
+		l.warning = s.Name + ": session is not valid: " + why
+	}
+}
+
+// issuers is the key of the extra values that state who has authenticated a user.
+const issuers = "identity.t-caas.telekom.com/issuer"
+
+func fitsIssuer(s *tables.Session, r *decision.Request) bool {
+	differs := func(issuer string) bool { return issuer != "" && issuer != s.Issuer }
+	return s.AnyIssuer || !slices.ContainsFunc(r.Extra[issuers], differs)
+}
+
+// covering returns the index of the participant whom a DebugSession lets into the pod of the
+// request while it is active, or -1.
+func covering(s *tables.DebugSession, r *decision.Request) int {
+	if r.APIGroup != "" || r.Resource != podResource || r.Namespace == "" || r.Name == "" ||
+		!slices.Contains(s.Subresources, r.Subresource) || !slices.Contains(s.Pods, tables.PodName{Namespace: r.Namespace, Name: r.Name}) {
+		return -1
+	}
+	return slices.IndexFunc(s.Participants, func(p tables.Participant) bool { return p.User == r.User })
+}
+
+// warnings returns the warning and then those of a decision.
+func (l *lent) warnings(others []string) []string {
+	if l.warning == "" {
+		return others
+	}
+	return append([]string{l.warning}, others...)
+}
+
+// decision returns the decision that a DebugSession allows.
+func (l *lent) decision(r *decision.Request) decision.Decision {
+	s, until := l.debug, l.debug.Dates.End()
+	text := fmt.Sprintf("allowed by DebugSession %s (%s, %s)", fullName(s.Namespace, s.Name), l.participant.Role, r.Subresource)
+	if until != "" {
+		text += " until " + until
+	}
+	return decision.Decision{
+		Allowed: true, Reason: text, Warnings: l.warnings([]string{}), Span: l.span,
+		Matched: []decision.Matched{{
+			Kind: "DebugSession", Namespace: s.Namespace, Name: s.Name, Rule: l.participant.Index, Source: s.Source,
+			Effect: "allow", APIVersion: "breakglass.t-caas.telekom.com/v1alpha1", Until: until,
+		}},
+	}
+}
+
+// find returns the hits of the request's own subjects, and those of the groups of valid
+// sessions, which via then has.
+func (l *lent) find(tree *match.Tree, r *decision.Request) []match.Hit {
+	hits := tree.Find(r)
+	if len(l.valid) == 0 {
+		return hits
+	}
+	own := make(map[match.Hit]bool, len(hits))
+	for _, h := range hits {
+		own[h] = true
+	}
+	l.via = make(map[match.Hit][]*tables.Session)
+	for i := range l.valid {
+		alone := *r
+		alone.User, alone.Groups = "", l.valid[i].Groups
+		for _, h := range tree.Find(&alone) {
+			if own[h] {
+				continue
+			}
+			if l.via[h] == nil {
+				hits = append(hits, h)
+			}
+			l.via[h] = append(l.via[h], &l.valid[i])
+		}
+	}
+	return hits
+}
+
+// concern reports whether deny policies can concern the request as sent, or with the name of
+// a valid session and of its owner, and returns the span narrowed by the policies that can at
+// another time.
+func (l *lent) concern(d *match.Denials, v *evaluation, at dates.Instant, span dates.Span) (bool, dates.Span) {
+	concerns, span := d.CanConcern(v.request, v.forms), d.Around(span, at, v.request, v.forms)
+	for i := range l.valid {
+		s, named := &l.valid[i], *v.request
+		named.Session, named.Escalation = s.Name, s.Owner
+		concerns = concerns || len(s.Policies) > 0 || d.CanConcern(&named, v.forms)
+		span = d.Around(d.AroundAttached(span, at, s.Policies), at, &named, v.forms)
+	}
+	return concerns, span
+}
+
+// end completes the description of a hit that applies through sessions: of several the
+// latest end counts.
+func end(m *decision.Matched, h match.Hit, via []*tables.Session) {
+	if len(via) == 0 {
+		return
+	}
+	bounds := endOf(h.Binding.Dates)
+	if last := endOf(latest(via).Dates); bounds == nil || last != nil && *last < *bounds {
+		bounds = last
+	}
+	m.Until = ""
+	if bounds != nil {
+		m.Until = bounds.String()
+	}
+	for _, s := range via {
+		m.Via = append(m.Via, decision.Via{Kind: "BreakglassSession", Namespace: s.Namespace, Name: s.Name, Until: s.Dates.End()})
+	}
+}
+
+// endOf returns the end of a period, nil for one without.
+func endOf(p *dates.Period) *dates.Instant {
+	if p == nil {
+		return nil
+	}
+	return p.Until
+}
+
+// latest returns the first of the sessions that end last.
+func latest(via []*tables.Session) *tables.Session {
+	last := via[0]
+	for _, s := range via[1:] {
+		if until, most := endOf(s.Dates), endOf(last.Dates); most != nil && (until == nil || *until > *most) {
+			last = s
+		}
+	}
+	return last
+}
+
+var (
+	keySessions = ast.StringTerm("sessions")
+	keyOwner    = ast.StringTerm("owner")
+	keyPolicies = ast.StringTerm("policies")
+)
+
+// sessionTerms are valid sessions as the library reads them for deny policies.
+func sessionTerms(valid []tables.Session) *ast.Term {
+	terms := make([]*ast.Term, len(valid))
+	for i := range valid {
+		terms[i] = ast.ObjectTerm(
+			[2]*ast.Term{keyName, text(valid[i].Name)},
+			[2]*ast.Term{keyOwner, text(valid[i].Owner)},
+			[2]*ast.Term{keyPolicies, list(valid[i].Policies)},
+		)
+	}
+	return ast.ArrayTerm(terms...)
+}
