@@ -25,7 +25,7 @@ func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decisio
 		return facts, nil
 	}
 	now, named := e.now(), e.named(r)
-	v := evaluation{request: r, sendRequest: true, forms: otherForms(r, e.queries.denyResources), lent: e.lend(named, dates.Of(now))}
+	v := evaluation{request: named, sendRequest: true, forms: otherForms(r, e.queries.denyResources), lent: e.lend(named, dates.Of(now))}
 	if v.lent.debug != nil {
 		return decision.Facts{}, nil // it decides before all policies
 	}

@@ -8,7 +8,9 @@ import (
 )
 
 // keyOf is the key of a request without a footprint.
-func keyOf(r *decision.Request) string { return string(NewAccessKeys(nil, nil, nil, nil).AccessKey(nil, r)) }
+func keyOf(r *decision.Request) string {
+	return string(NewAccessKeys(nil, nil, nil, nil).AccessKey(nil, r))
+}
 
 // Any two of these requests differ, and most are made so that a key joined by
 // delimiters would take some for equal.
