@@ -42,8 +42,8 @@ opens are reported with a request that shows it.
 
 A binding, deny policy or session that ended --expired-for days ago or earlier
 is reported, and one that ends within --ends-within days. So are sessions that
-last longer than they may, and escalations whose requesters may approve. What an author holds
-until some end only does not cover what the change grants.
+last longer than they may, and escalations whose requesters may approve. What an
+author holds until some end only does not cover what the change grants.
 
 ` + documents.AcceptedHelp + `
 
