@@ -213,6 +213,7 @@ soak: build ## run the random tests millions of times, for hours
 	@$(GO_TEST) -race -timeout 24h ./server/reload -reloads 20000 -seed $(SEED)
 	@$(GO_TEST) -timeout 24h ./tests/serving -run KilledWhileReloading -kills 500
 	@$(GO_TEST) -timeout 24h ./tests/serving -run MemoryUnderAttack -attack 5m
+	@$(GO_TEST) -timeout 24h ./tests/serving -run HostileServers -each
 
 # The programs are built once, into bin/e2e, which takes minutes; go build knows when that is
 # out of date. kube-apiserver reports its version, which clients check.

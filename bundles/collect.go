@@ -33,7 +33,7 @@ type collection struct {
 func (c *collection) addEntry(header *tar.Header, content io.Reader) error {
 	switch header.Typeflag {
 	case tar.TypeReg:
-		return c.add(header.Name, content)
+		return c.add(header.Name, content, header.Size)
 	case tar.TypeDir:
 		// Folders are ignored, so their names are not checked. Their number is: a small
 		// tarball can have an enormous one.
@@ -45,7 +45,8 @@ func (c *collection) addEntry(header *tar.Header, content io.Reader) error {
 	return fmt.Errorf("%q: not a regular file", header.Name)
 }
 
-func (c *collection) add(path string, r io.Reader) error {
+// add reads a file of a size that its archive or folder states.
+func (c *collection) add(path string, r io.Reader, size int64) error {
 	if err := checkPath(path); err != nil {
 		return err
 	}
@@ -55,19 +56,42 @@ func (c *collection) add(path string, r io.Reader) error {
 	if len(c.files) == c.limit.files {
 		return fmt.Errorf("%q: more than %d files", path, c.limit.files)
 	}
-	// The size in the header is not trusted: the buffer grows with the content.
-	content, err := io.ReadAll(io.LimitReader(r, c.limit.bytes-c.size+1))
+	if size > c.limit.bytes-c.size {
+		return fmt.Errorf("%q: more than %d bytes unpacked", path, c.limit.bytes)
+	}
+	content, err := readSized(r, size)
 	if err != nil {
 		return fmt.Errorf("%q: %w", path, err)
 	}
-	if c.size += int64(len(content)); c.size > c.limit.bytes {
-		return fmt.Errorf("%q: more than %d bytes unpacked", path, c.limit.bytes)
-	}
+	c.size += int64(len(content))
 	if !utf8.Valid(content) {
 		return fmt.Errorf("%q: must be UTF-8", path)
 	}
 	c.files[path] = content
 	return nil
+}
+
+// shown is how much of a file must have arrived before its stated size is believed.
+const shown = 16 << 20
+
+// readSized reads size bytes, after which r must end. A buffer that grows as io.ReadAll's
+// needs more than twice as much memory as the file, which a bomb would use.
+func readSized(r io.Reader, size int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, min(size, shown)))
+	if n := int64(len(content)); err == nil && n < size {
+		content = append(make([]byte, 0, size), content...)[:size]
+		_, err = io.ReadFull(r, content[n:])
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return nil, errors.New("the file changed while it was read")
+	case !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	return content, nil
 }
 
 // collect reads all files of a gzipped tarball.
@@ -129,7 +153,10 @@ func collectDir(path string, limit limits) (*collection, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = c.add(name, f)
+		info, err := f.Stat()
+		if err == nil {
+			err = c.add(name, f, info.Size())
+		}
 		f.Close()
 		if err != nil {
 			return nil, err

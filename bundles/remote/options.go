@@ -46,8 +46,8 @@ type Options struct {
 	// Wait is how long a server that supports long polling may hold its answer. Zero
 	// is defaultWait; a negative value turns long polling off.
 	Wait time.Duration
-	// Stall is how long a transfer may make no progress, Timeout how long one fetch
-	// may take in total, not counting Wait.
+	// Stall is how long a transfer may take for 16 KiB, and the manifests of a registry in
+	// total; Timeout how long one fetch may take in total, not counting Wait.
 	Stall, Timeout time.Duration
 	// Failed is called with the error of each failed fetch, but not with an error of
 	// deliver. Nil logs the error.

@@ -27,6 +27,7 @@ import (
 type registryOrigin struct {
 	repository *remote.Repository
 	reference  string
+	stall      time.Duration
 }
 
 // layerType is the media type of a bundle.
@@ -40,7 +41,7 @@ func newRegistryOrigin(reference string, s *service, o Options) (*registryOrigin
 	if err != nil {
 		return nil, err
 	}
-	return &registryOrigin{repository, repository.Reference.Reference}, nil
+	return &registryOrigin{repository, repository.Reference.Reference, o.Stall}, nil
 }
 
 // openRepository parses REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@DIGEST.
@@ -111,14 +112,10 @@ func (p preparing) RoundTrip(request *http.Request) (*http.Response, error) {
 func (r *registryOrigin) every() time.Duration { return defaultEvery }
 
 func (r *registryOrigin) fetch(ctx context.Context, known string) (*arrival, error) {
-	top, err := r.repository.Resolve(ctx, r.reference)
-	if err != nil {
-		return nil, withoutURL(err)
-	}
-	if tag := top.Digest.String(); tag == known {
+	top, layer, err := r.find(ctx, known)
+	if tag := top.Digest.String(); err == nil && tag == known {
 		return &arrival{tag: tag}, nil
 	}
-	layer, err := r.layer(ctx, top, 0)
 	if err != nil {
 		return nil, withoutURL(err)
 	}
@@ -137,6 +134,20 @@ func (r *registryOrigin) fetch(ctx context.Context, known string) (*arrival, err
 	}, nil
 }
 
+// find returns what the reference names, and the bundle's layer unless that is known.
+func (r *registryOrigin) find(ctx context.Context, known string) (top, layer ocispec.Descriptor, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.stall, errTooLong)
+	defer cancel()
+	left := maxManifests
+	if top, err = r.repository.Resolve(ctx, r.reference); err == nil && top.Digest.String() != known {
+		layer, err = r.layer(ctx, top, 0, &left)
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+		err = errTooLong
+	}
+	return top, layer, err
+}
+
 type readCloser struct {
 	io.Reader
 	io.Closer
@@ -146,16 +157,23 @@ type readCloser struct {
 const (
 	maxManifest = 4 << 20
 	maxDepth    = 4
+	// maxManifests bounds how many manifests are read until one has a bundle.
+	maxManifests = 64
 )
+
+var errManifests = fmt.Errorf("the reference names more than %d manifests without a bundle", maxManifests)
 
 var indexTypes = []string{ocispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.list.v2+json"}
 
 // layer returns the bundle's layer of a manifest, or of the first manifest in an index
-// that has one.
-func (r *registryOrigin) layer(ctx context.Context, at ocispec.Descriptor, depth int) (ocispec.Descriptor, error) {
+// that has one. It reads at most left manifests, which it counts.
+func (r *registryOrigin) layer(ctx context.Context, at ocispec.Descriptor, depth int, left *int) (ocispec.Descriptor, error) {
 	none := fmt.Errorf("manifest %s has no layer of type %s", at.Digest, layerType)
 	if at.Size > maxManifest || depth > maxDepth {
 		return ocispec.Descriptor{}, fmt.Errorf("manifest %s is too large or too deep", at.Digest)
+	}
+	if *left--; *left < 0 {
+		return ocispec.Descriptor{}, errManifests
 	}
 	encoded, err := content.FetchAll(ctx, r.repository, at)
 	if err != nil {
@@ -167,8 +185,9 @@ func (r *registryOrigin) layer(ctx context.Context, at ocispec.Descriptor, depth
 			return ocispec.Descriptor{}, fmt.Errorf("manifest %s: %w", at.Digest, err)
 		}
 		for _, entry := range index.Manifests {
-			if layer, err := r.layer(ctx, entry, depth+1); err == nil {
-				return layer, nil
+			layer, err := r.layer(ctx, entry, depth+1, left)
+			if err == nil || errors.Is(err, errManifests) || ctx.Err() != nil {
+				return layer, err
 			}
 		}
 		return ocispec.Descriptor{}, none

@@ -16,8 +16,12 @@ var (
 	errTooMuch = fmt.Errorf("more than %d bytes to transfer", maxPacked)
 )
 
+// pace is how many bytes of a transfer must arrive within Stall.
+const pace = 16 << 10
+
 // transfer is a body that fails if it stalls, takes too long or is too large. A nil body
-// is empty.
+// is empty. A few bytes now and then do not count: with them a server could hold a transfer
+// until the fetch times out, and the failure would be reported only then.
 type transfer struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -27,6 +31,11 @@ type transfer struct {
 	under  *progress.Span // counts the bytes
 	stall  time.Duration
 	timer  *time.Timer
+
+	// waited is how long the connection was waited for since a whole pace arrived, and
+	// arrived how many bytes since then.
+	waited  time.Duration
+	arrived int64
 }
 
 func newTransfer(ctx context.Context, cancel context.CancelFunc, body io.ReadCloser, stall time.Duration) *transfer {
@@ -50,10 +59,15 @@ func (t *transfer) Read(p []byte) (int, error) {
 		return 0, errTooMuch
 	}
 	// Only the time spent waiting for the connection counts, not that of the reader.
-	t.timer.Reset(t.stall)
+	began := time.Now()
+	t.timer.Reset(t.stall - t.waited)
 	n, err := t.body.Read(p[:min(int64(len(p)), t.left)])
 	t.timer.Stop()
+	t.waited += time.Since(began)
 	t.left -= int64(n)
+	if t.arrived += int64(n); t.arrived >= pace {
+		t.waited, t.arrived = 0, 0
+	}
 	t.under.Count(int64(n), "bytes")
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = t.reason(err)
