@@ -1,7 +1,8 @@
 // Package kube reads documents from a cluster: the objects of the kinds that writ knows,
 // listed and watched through the API server. It returns the same snapshots as package
 // source: a file is one object, its path is kube:KIND/NAMESPACE/NAME, and its content is
-// the object as JSON without what only servers fill in. It must not interpret documents.
+// the object as JSON without what only servers fill in, the status of sessions excepted. It
+// must not interpret documents.
 //
 // Not part of the promised API; see package writ.
 //
@@ -15,6 +16,6 @@
 // Without a watch each kind is listed once. With one, client-go's Reflector keeps a mirror
 // of each kind, so that a changed object costs one event. The mirrors hold the bytes of
 // objects and not their trees, and a change that leaves these bytes as they are, such as a
-// new status, is not reported. The rejected alternative, a shared informer, would hold
+// new status of a role, is not reported. The rejected alternative, a shared informer, would hold
 // every object twice and hide whether the API server can be reached.
 package kube

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -203,5 +204,29 @@ func TestSnapshotEndsInTime(t *testing.T) {
 	a.mu.Unlock()
 	if err == nil || !strings.Contains(err.Error(), "no complete answer of the API server within 20ms") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Sessions are approved and end in their status, and lead to their escalations by owner
+// references. Of all other objects the status is not policy.
+func TestStatusOfSessionsIsPolicy(t *testing.T) {
+	type fields = map[string]any
+	owners := []any{fields{"kind": "BreakglassEscalation", "name": "fix", "uid": "u1"}}
+	metadata := fields{"name": "s", "uid": "u2", "ownerReferences": owners, "resourceVersion": "7"}
+	conditions := []any{fields{"type": "Ready", "status": "False", "lastTransitionTime": "2026-03-01T10:00:00Z"}, fields{"type": "Other"}}
+	for _, row := range []struct{ version, kind, want string }{
+		{"breakglass.t-caas.telekom.com/v1alpha1", "BreakglassSession",
+			`"metadata":{"name":"s","ownerReferences":[{"kind":"BreakglassEscalation","name":"fix","uid":"u1"}],"uid":"u2"},"status":{"state":"Approved"}}`},
+		{"breakglass.t-caas.telekom.com/v1alpha1", "DebugSession", `"uid":"u2"},"status":{"state":"Approved"}}`},
+		{"breakglass.t-caas.telekom.com/v1alpha1", "BreakglassEscalation", `"uid":"u2"},"status":{"conditions":[{"status":"False","type":"Ready"}]}}`},
+		{"breakglass.t-caas.telekom.com/v1alpha1", "DenyPolicy", `"metadata":{"name":"s"}}`},
+		{"rbac.authorization.k8s.io/v1", "BreakglassSession", `"metadata":{"name":"s"}}`},
+	} {
+		text, err := json.Marshal(prune(fields{
+			"apiVersion": row.version, "kind": row.kind, "metadata": metadata, "status": fields{"state": "Approved", "conditions": conditions},
+		}))
+		if err != nil || !strings.HasSuffix(string(text), row.want) {
+			t.Errorf("%s: got %s, %v, want the end %s", row.kind, text, err, row.want)
+		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,8 +23,13 @@ var policyMetadata = []string{"name", "namespace", "labels", "creationTimestamp"
 // annotationPrefix begins the annotations that documents can mean something by.
 const annotationPrefix = "writ.dev/"
 
-// serverFields are what servers and controllers fill in, and not policy.
-var serverFields = []string{"status"}
+// breakglass is the group of kinds whose controller decides by their status: sessions are
+// approved and end there, and an escalation is ready.
+const breakglass = "breakglass.t-caas.telekom.com/"
+
+// breakglassMetadata are the fields of metadata of that group which lead from a session to
+// its escalation.
+var breakglassMetadata = []string{"ownerReferences", "uid"}
 
 // file returns an object as a file of a snapshot: JSON with sorted keys. It returns an
 // error if the object has no name.
@@ -43,12 +50,25 @@ func prune(object map[string]any) map[string]any {
 	for key, value := range object {
 		out[key] = value
 	}
-	for _, key := range serverFields {
-		delete(out, key)
+	kept := policyMetadata
+	switch version, _ := object["apiVersion"].(string); {
+	case !strings.HasPrefix(version, breakglass):
+		delete(out, "status")
+	case object["kind"] == "BreakglassSession", object["kind"] == "DebugSession":
+		out["status"] = without(object["status"], "conditions")
+		kept = slices.Concat(kept, breakglassMetadata)
+	case object["kind"] == "BreakglassEscalation":
+		out["status"] = readiness(object["status"])
+		kept = slices.Concat(kept, breakglassMetadata)
+	default:
+		delete(out, "status")
+	}
+	if out["status"] == nil {
+		delete(out, "status")
 	}
 	if all, ok := object["metadata"].(map[string]any); ok {
-		metadata := make(map[string]any, len(policyMetadata))
-		for _, key := range policyMetadata {
+		metadata := make(map[string]any, len(kept))
+		for _, key := range kept {
 			if value, found := all[key]; found {
 				metadata[key] = value
 			}
@@ -59,6 +79,30 @@ func prune(object map[string]any) map[string]any {
 		out["metadata"] = metadata
 	}
 	return out
+}
+
+// without returns an object without a field, nil for anything else.
+func without(value any, field string) any {
+	all, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	out := maps.Clone(all)
+	delete(out, field)
+	return out
+}
+
+// readiness returns of a status whether the object is ready, without the times at which
+// controllers have looked. It is nil for a status that does not state it.
+func readiness(status any) any {
+	all, _ := status.(map[string]any)
+	conditions, _ := all["conditions"].([]any)
+	for _, c := range conditions {
+		if condition, _ := c.(map[string]any); condition["type"] == "Ready" {
+			return map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": condition["status"]}}}
+		}
+	}
+	return nil
 }
 
 // policyAnnotations returns the annotations that are policy.
