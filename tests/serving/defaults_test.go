@@ -121,7 +121,7 @@ func startProgram(t *testing.T, program string, args ...string) (address string,
 	})
 	deadline := time.Now().Add(patience)
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
-		if answer, err := http.Get("http://" + address + "/readyz"); err == nil {
+		if answer, err := encrypted.Get(schemeOf(args) + address + "/readyz"); err == nil {
 			_ = answer.Body.Close()
 			if answer.StatusCode == http.StatusOK {
 				return address, command.Process

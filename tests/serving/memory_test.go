@@ -26,7 +26,7 @@ import (
 
 var (
 	attackTime = flag.Duration("attack", 1500*time.Millisecond, "how long hostile clients send at a time")
-	attackEach = flag.Bool("each", false, "also attack the endpoints of each standard alone, for figures, and let servers of bundles answer slowly")
+	attackEach = flag.Bool("each", false, "also attack the endpoints of each standard alone, and by each flood alone, for figures, and let servers of bundles answer slowly")
 )
 
 // maxGrowth is by how much the resident memory of a server may grow, whatever clients
