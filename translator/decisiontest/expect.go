@@ -18,6 +18,9 @@ var one = members{}
 
 var refusal = members{"code": one, "message": one}
 
+// via names the session of a match.
+var via = members{"kind": one, "namespace": one, "name": one, "until": one}
+
 // decisions are the members of decisions by their point. A point that is missing here has
 // decisions with any members.
 var decisions = map[string]members{
@@ -26,18 +29,22 @@ var decisions = map[string]members{
 		"podSecurity": {"policy": one, "action": one, "score": one, "factors": one},
 		"matched": {
 			"kind": one, "namespace": one, "name": one, "rule": one, "source": one, "effect": one, "apiVersion": one,
-			"role": {"kind": one, "namespace": one, "name": one}, "binding": {"source": one}, "until": one,
+			"role": {"kind": one, "namespace": one, "name": one}, "binding": {"source": one}, "until": one, "via": via,
 		},
 	},
 	"visibility": {
 		"decision": one, "permissions": one, "policy": one, "reason": one, "filters": nil, "visible": one,
 		"aggregations": nil, "metrics": nil, "error": refusal,
-		"matched": {"kind": one, "namespace": one, "name": one, "rule": one, "source": one, "until": one},
+		"matched": {
+			"kind": one, "namespace": one, "name": one, "rule": one, "source": one, "until": one,
+			"via": via,
+		},
 	},
 	"gateway": {
 		"allowed": one, "denied": one, "status": one, "reason": one, "warnings": one, "target": {"gateway": one, "route": one},
-		"matched":  {"kind": one, "namespace": one, "name": one, "rule": one, "source": one},
-		"policies": one, "rules": nil, "response": {"code": one, "message": one, "headers": nil, "body": one},
+		"matched":   {"kind": one, "namespace": one, "name": one, "rule": one, "source": one},
+		"decidedBy": {"kind": one, "namespace": one, "name": one, "rule": one, "source": one},
+		"policies":  one, "rules": nil, "response": {"code": one, "message": one, "headers": nil, "body": one},
 		"headers": nil, "metadata": nil, "error": refusal,
 	},
 }
