@@ -49,6 +49,7 @@ type Server struct {
 	tls       *certificates      // nil for plain HTTP
 	clusters  *cluster.Clusters  // nil without a clusters file
 	explorer  *explore.Explorer
+	periods   periods // of the active revision
 	audit     *audit.Log
 	decisions *decisionlog.Log    // nil without a decision log
 	tracer    *trace.Tracer       // nil if the environment does not enable tracing
@@ -95,6 +96,7 @@ func New(c Config) (*Server, error) {
 	}, m)
 	s.explorer = s.newExplorer()
 	s.reloader = s.newReloader(m, kept)
+	m.ReadDated(s.dated)
 	o := s.apiOptions(c.Listen)
 	o.Cache, o.Status, o.StatusForm, o.MaxAnswer = kept, s.status, serverStatus{}, c.Limits.MaxAnswer
 	o.MaxInFlight, o.Timeout, o.MetricsApart = c.Limits.MaxInFlight, c.Timeouts.Request, c.Metrics.Listen != ""
@@ -210,6 +212,8 @@ type serverStatus struct {
 	Sources []source.MemberStatus `json:"sources,omitempty"`
 	// Keys is the state of the keys of bundles; nil if none are configured.
 	Keys *keysStatus `json:"keys,omitempty"`
+	// Dated is what the clock changes in the active revision.
+	Dated datedStatus `json:"dated"`
 	// Behind is for how many seconds the active revision has not been confirmed to be
 	// the newest of the source.
 	Behind float64 `json:"behindSeconds"`
@@ -225,6 +229,7 @@ func (s *Server) status(details bool) any {
 	status.Ready = status.Ready && !status.Draining
 	status.Sequence = s.reloader.Current().Sequence()
 	status.Behind = s.reloader.Behind().Seconds()
+	status.Dated = s.periods.at(s)
 	if s.sources.documents != nil {
 		status.Sources = s.sources.documents.Status()
 	}

@@ -27,7 +27,7 @@ var namedBy = map[string]struct {
 	"extension":    {"", 5},
 	"gateway":      {"Gateway", 14},
 	"inventory":    {"Inventory", 4},
-	"session":      {"Sessions", 5},
+	"session":      {"Sessions", 6},
 	"visibility":   {"Visibility", 4},
 }
 

@@ -168,6 +168,27 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.paths, i) },
 	},
 	{
+		"writ_sessions_in_force", "gauge", []string{"kind"},
+		"Sessions that are in force now, by kind (BreakglassSession, DebugSession).",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			return i.atScrape(m, func(d Dated, add func(float64, ...string)) {
+				add(float64(d.Sessions), "BreakglassSession")
+				add(float64(d.DebugSessions), "DebugSession")
+			})
+		},
+	},
+	{
+		"writ_dated_next_timestamp_seconds", "gauge", nil,
+		"Unix time at which the next document or session begins or ends; absent if none does.",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			return i.atScrape(m, func(d Dated, add func(float64, ...string)) {
+				if !d.Next.IsZero() {
+					add(float64(d.Next.UnixMilli()) / 1000)
+				}
+			})
+		},
+	},
+	{
 		"writ_revision_info", "gauge", []string{"revision"},
 		"1, with the active revision as label.",
 		func(m *Metrics, i *instrument) prometheus.Collector {

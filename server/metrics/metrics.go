@@ -56,6 +56,7 @@ type Metrics struct {
 	steps       stepDurations
 	withdrawn   prometheus.Gauge
 
+	dated        func() Dated // nil before ReadDated
 	inherited    inherited
 	pods         podSecurity
 	auditDropped *prometheus.CounterVec

@@ -178,6 +178,7 @@ func TestNames(t *testing.T) {
 	m.Point("access")
 	m.Route("/").Answered("POST", 200)
 	m.Serves("r")
+	m.ReadDated(func() Dated { return Dated{Sessions: 2, DebugSessions: 1, Next: time.Unix(7, 0)} })
 	m.Inherits(Inherited{
 		Policies: map[[1]string]int{{"k"}: 1}, Enforced: map[[2]string]int{{"k", "true"}: 1}, Blocks: map[[3]string]int{{"k", "bare", "atomic"}: 1},
 		Replaced: map[[2]string]int{{"k", "default"}: 1}, Unset: map[[1]string]int{{"k"}: 1}, Paths: map[[2]string]int{{"k", "true"}: 1},
