@@ -152,6 +152,13 @@ func (r *record) subjects() []string {
 	return statement.Principals("", q.Groups)
 }
 
+// in makes a request that names no cluster one about this cluster; empty changes nothing.
+func (r *record) in(cluster string) {
+	if q, ok := r.question.(*decision.Request); ok && q != nil && q.Cluster == "" && cluster != "" {
+		q.Cluster, r.text = cluster, nil
+	}
+}
+
 // request returns the request as JSON.
 func (r *record) request() []byte {
 	if q, ok := r.question.(*decision.Request); ok && r.text == nil {

@@ -43,6 +43,8 @@ type Options struct {
 	Facts statement.Facts
 	// Now, if not zero, is the time of every decision.
 	Now time.Time
+	// Cluster is that of records which carry none, such as audit events; empty for none.
+	Cluster string
 	// Since and Until bound the time of records; zero does not.
 	Since, Until time.Time
 	// Shard and Shards select the records of one of several shards; Shards is 0 or 1 for
@@ -201,6 +203,7 @@ func (w *worker) replay(ctx context.Context, b batch) error {
 	records := make([]*record, len(b.lines))
 	for i, l := range b.lines {
 		if r := parse(l.text); w.o.isInWindow(r) && w.o.isInShard(r, l.text) {
+			r.in(w.o.Cluster)
 			records[i] = r
 		}
 	}

@@ -61,7 +61,7 @@ type replayOptions struct {
 	merge     bool
 	grace     int
 
-	now, since, until, shard string
+	now, since, until, shard, cluster string
 }
 
 // NewReplay returns the command replay.
@@ -85,9 +85,10 @@ func NewReplay(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) of all decisions instead of that of each event")
 	f.StringVar(&o.since, "since", "", "only events from this `time` (RFC 3339)")
 	f.StringVar(&o.until, "until", "", "only events up to this `time` (RFC 3339)")
+	f.StringVar(&o.cluster, "cluster", "", "`name` of the cluster of events that carry none, as those of audit logs: without it no session is theirs")
 	f.StringVar(&o.shard, "shard", "", "replay one `part` of the users: I/N, I from 0")
 	f.BoolVar(&o.merge, "merge", false, "add the JSON reports that the arguments name")
-	cli.MarkCommandLineOnly(cmd, "log", "against", "unused", "grace", "now", "since", "until", "shard", "merge")
+	cli.MarkCommandLineOnly(cmd, "log", "against", "unused", "grace", "now", "since", "until", "shard", "cluster", "merge")
 	o.documents.Add(cmd)
 	return cmd
 }
@@ -152,7 +153,7 @@ func (o *replayOptions) report(cmd *cobra.Command, s cli.Streams, args []string)
 
 // times reads the flags about time and shards.
 func (o *replayOptions) times(cmd *cobra.Command) (*replay.Options, error) {
-	var out replay.Options
+	out := replay.Options{Cluster: o.cluster}
 	for name, flag := range map[string]struct {
 		text string
 		into *time.Time
