@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/jsontext"
@@ -33,7 +34,8 @@ func openFile(path string, log *slog.Logger, m *metrics.Metrics) (*file, error) 
 
 // OpenAppend opens a file that only its owner reads, to append to it.
 func OpenAppend(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	// A pipe that nothing reads is an error: without O_NONBLOCK, to open it would wait.
+	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o600)
 }
 
 // append writes the events of one decision at once, so that the lines of concurrent

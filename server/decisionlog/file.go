@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 
@@ -21,6 +22,8 @@ type file struct {
 	mu   sync.Mutex // held to write and to reopen
 	path string
 	open *os.File
+	// isTorn states that the last line is a part of an event.
+	isTorn bool
 }
 
 func openFile(path string) (*file, error) {
@@ -41,7 +44,13 @@ func (f *file) Log(_ context.Context, event logs.EventV1) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, err := f.open.Write(jsontext.EscapeControls(line.Bytes()))
+	_ = f.open.SetWriteDeadline(time.Now().Add(lastUpload)) // of a pipe; a file has none
+	text := jsontext.EscapeControls(line.Bytes())
+	if f.isTorn { // the next event begins a line of its own
+		text = append([]byte("\n"), text...)
+	}
+	n, err := f.open.Write(text)
+	f.isTorn = err != nil && (n > 0 || f.isTorn)
 	return err
 }
 

@@ -68,6 +68,7 @@ type Log struct {
 	manager *plugins.Manager
 	plugin  *logs.Plugin
 	file    *file // nil without a file
+	failed  int   // decisions since one was logged; of the goroutine of Run
 }
 
 // Open opens the log. It returns an error if a file cannot be read or opened, or if the
@@ -157,8 +158,12 @@ func (l *Log) Run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	for len(l.queue) > 0 {
+	for end := time.Now().Add(lastUpload); len(l.queue) > 0; {
 		e := <-l.queue
+		if time.Now().After(end) { // nothing reads the log
+			l.metrics.DecisionLost(metrics.LostBySink, 1)
+			continue
+		}
 		l.write(&e)
 	}
 	last, cancel := context.WithTimeout(context.Background(), lastUpload)
@@ -179,9 +184,16 @@ func (l *Log) Reopen() {
 // write passes a decision to OPA's plugin.
 func (l *Log) write(e *decision.Event) {
 	defer l.room.Release(int64(len(e.Input) + len(e.Result)))
-	if err := l.writeEvent(e); err != nil {
+	err := l.writeEvent(e)
+	switch {
+	case err != nil:
 		l.metrics.DecisionLost(metrics.LostBySink, 1)
-		l.log.Error("a decision is not logged", "error", err)
+		if l.failed++; l.failed == 1 { // a full disk must not fill the log of the server as well
+			l.log.Error("decisions are not logged", "error", err)
+		}
+	case l.failed > 0:
+		l.log.Info("decisions are logged again", "lost", l.failed)
+		l.failed = 0
 	}
 }
 
@@ -219,6 +231,9 @@ func sourcesOf(result any) []any {
 	sources := []any{}
 	object, _ := result.(map[string]any)
 	matched, _ := object["matched"].([]any)
+	if len(matched) == 0 {
+		matched, _ = object["decidedBy"].([]any) // of the gateway point
+	}
 	for _, entry := range matched {
 		rule, _ := entry.(map[string]any)
 		binding, _ := rule["binding"].(map[string]any)

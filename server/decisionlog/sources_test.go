@@ -12,7 +12,8 @@ func TestSourcesNameTheBindingFirst(t *testing.T) {
 	for text, want := range map[string][]any{
 		`{"matched":[{"source":"bootstrap:kubernetes/1.36","binding":{"source":"teams.yaml:1"}}]}`: {"teams.yaml:1", "bootstrap:kubernetes/1.36"},
 		`{"matched":[{"source":"deny.yaml:3"}]}`:                                                   {"deny.yaml:3"},
-		`{"matched":[]}`:                                                                           {},
+		`{"matched":[],"decidedBy":[{"rule":"rules.authentication.key","source":"edge.yaml:7"}]}`:  {"edge.yaml:7"},
+		`{"matched":[]}`: {},
 	} {
 		var result any
 		if err := json.Unmarshal([]byte(text), &result); err != nil {
