@@ -20,6 +20,7 @@ import (
 	"github.com/writ-policy/writ/translator/change/question"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/selector"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 const whoCanHelp = `who-can lists the users, groups and service accounts that may do something, each
@@ -264,6 +265,9 @@ func NewWhoCan(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
+// whereElse names the flags for other scopes than that of the cluster.
+const whereElse = "-A looks at every namespace, -n NAMESPACE at one"
+
 func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) error {
 	q, err := o.question(cmd)
 	if err != nil {
@@ -285,6 +289,9 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 	}
 	for _, warning := range answer.Warnings {
 		fmt.Fprintln(s.Err, "warning: "+diag.Line(warning))
+	}
+	if resource, _ := q.Stated["resource"].(string); o.namespace == "" && !o.all && vocabulary.IsNamespaced(resource) {
+		fmt.Fprintln(s.Err, "note: only requests without a namespace were looked at: "+whereElse)
 	}
 	_, err = s.Out.Write([]byte(answer.Table()))
 	return err
@@ -398,7 +405,7 @@ func (o *whatCanOptions) run(cmd *cobra.Command, s cli.Streams) error {
 		return diag.WriteIndented(s.Out, answer)
 	}
 	if o.namespace == "" && !o.all {
-		fmt.Fprintln(s.Err, "note: only cluster-scoped requests and paths were looked at: -A looks at every namespace, -n NAMESPACE at one")
+		fmt.Fprintln(s.Err, "note: only cluster-scoped requests and paths were looked at: "+whereElse)
 	}
 	_, err = s.Out.Write([]byte(answer.Table()))
 	return err
