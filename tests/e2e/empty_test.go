@@ -116,16 +116,16 @@ func lost(t *testing.T, c *controlPlane, s *server, name string, with syscall.Si
 	_, before := s.status(t)
 	log := len(s.logged())
 	check(t, c.API().Signal(with))
-	took := eventually(t, "the source is degraded", func() (bool, string) {
-		text, st := s.status(t)
-		return st.Ready && st.Degraded && st.Sources[0].Error != "", text
-	})
 	line := ""
-	for each := range strings.Lines(s.logged()[log:]) {
-		if strings.Contains(each, "documents could not be read") {
-			line = each
+	took := eventually(t, "the source is degraded, and the log has a line", func() (bool, string) {
+		for each := range strings.Lines(s.logged()[log:]) {
+			if strings.Contains(each, "documents could not be read") {
+				line = each
+			}
 		}
-	}
+		text, st := s.status(t)
+		return line != "" && st.Ready && st.Degraded && st.Sources[0].Error != "", text
+	})
 	t.Logf("noticed after %s: %s", took, line)
 	if took > bound || !strings.Contains(line, "level=ERROR") {
 		t.Errorf("noticed after %s, want at most %s and a line in the log: %q", took, bound, line)
