@@ -215,6 +215,7 @@ soak: build ## run the random tests millions of times, for hours
 	@$(GO_TEST) -timeout 24h ./tests/serving -run MemoryUnderAttack -attack 5m
 	@$(GO_TEST) -timeout 24h ./tests/serving -run HostileServers -each
 	@$(GO_TEST) -timeout 24h ./tests/serving -run FloodsOfHTTP2 -attack 1m -each
+	@$(GO_TEST) -timeout 24h ./tests/serving -run ManyFiles -files 100000
 
 # The programs are built once, into bin/e2e, which takes minutes; go build knows when that is
 # out of date. kube-apiserver reports its version, which clients check.
