@@ -23,7 +23,7 @@ import (
 
 var (
 	denyWorlds = flag.Int("deny-worlds", 1, "random worlds with deny policies and pods")
-	worlds     = flag.Int("worlds", 1, "random worlds the decisions of engine, OPA and oracle are compared in")
+	worlds     = flag.Int("worlds", 3, "random worlds the decisions of engine, OPA and oracle are compared in")
 	firstWorld = flag.Uint64("world", 1, "seed of the first random world")
 )
 

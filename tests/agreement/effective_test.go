@@ -21,7 +21,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-var hierarchies = flag.Int("hierarchies", 100, "random hierarchies the effective gateway policies are compared in")
+var hierarchies = flag.Int("hierarchies", 200, "random hierarchies the effective gateway policies are compared in")
 
 // The policies in effect on every path, and everything that is reported about them,
 // must be those of a naive reading of the specification.

@@ -165,7 +165,7 @@ func (c Cause) between(a, b map[Cause]string) Cause {
 }
 
 // gatewayDocuments returns what the documents of the gateway state, by kind, namespace and
-// name: of policies the rules that are in force somewhere.
+// name: of policies the rules that are in force somewhere. Lines do not count.
 func gatewayDocuments(w *statement.World) map[Cause]string {
 	out := make(map[Cause]string)
 	g := tables.Of[*tables.Gateway](w.Revision.Tables)
@@ -174,15 +174,18 @@ func gatewayDocuments(w *statement.World) map[Cause]string {
 	}
 	for i := range g.Gateways {
 		bare := g.Gateways[i]
-		bare.Effective, bare.Listeners = nil, slices.Clone(bare.Listeners)
+		bare.Source, bare.Effective, bare.Listeners = "", nil, slices.Clone(bare.Listeners)
 		for j := range bare.Listeners {
-			bare.Listeners[j].Effective = nil
+			bare.Listeners[j].Source, bare.Listeners[j].Effective = "", nil
 		}
 		out[Cause{Kind: tables.KindGateway, Namespace: bare.Namespace, Name: bare.Name}] = statement.JSONText(bare)
 	}
 	for i := range g.Routes {
 		bare := g.Routes[i]
-		bare.Created = 0
+		bare.Created, bare.Rules = 0, slices.Clone(bare.Rules)
+		for j := range bare.Rules {
+			bare.Rules[j].Source = ""
+		}
 		out[Cause{Kind: bare.Kind, Namespace: bare.Namespace, Name: bare.Name}] = statement.JSONText(bare)
 	}
 	rules := make(map[Cause][]string)
