@@ -39,10 +39,13 @@ func Lint(r *Result, ends lint.Ends) diag.List {
 // author holds is read from them too.
 func LintAuthor(r, base *Result, author lint.Author, now time.Time) diag.List {
 	var before *tables.Access
+	var earlier tables.List
 	if base != nil {
-		before = tables.Of[*tables.Access](base.Tables)
+		before, earlier = tables.Of[*tables.Access](base.Tables), base.Tables
 	}
-	return capped(withoutBootstrap(lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, author, dates.Of(now))))
+	list := lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, author, dates.Of(now))
+	list = append(list, lint.SessionEscalation(r.Directory, r.Tables, earlier, author, dates.Of(now))...)
+	return capped(withoutBootstrap(list.Sorted()))
 }
 
 // PlaceOfPaths returns the place of a route of some paths, "GATEWAY > ROUTE", in the first

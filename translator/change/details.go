@@ -233,3 +233,59 @@ func limitsOf(w *statement.World) map[string]Detail {
 	}
 	return out
 }
+
+// sessions adds the sessions that differ and may be valid at some time. What users may do
+// through them is not compared, so that a report with one does not state that nothing
+// changes.
+func (r *Report) sessions(a, b *statement.World) {
+	before, beforeAt := sessionsOf(a)
+	after, afterAt := sessionsOf(b)
+	if len(before)+len(after) > 0 {
+		r.Coverage.NotCompared = append(r.Coverage.NotCompared,
+			map[string]string{"what": notComparedSessions, "why": "a session is not a rule of a document; writ eval decides with it"})
+	}
+	for _, from := range []map[Cause]string{before, after} {
+		for d := range from {
+			if before[d] == after[d] || slices.ContainsFunc(r.Sessions, func(c Cause) bool { return c.Document() == d.Document() }) {
+				continue
+			}
+			cause := d.between(before, after)
+			cause.Source = cmp.Or(afterAt[d], beforeAt[d])
+			r.Sessions = append(r.Sessions, cause)
+		}
+	}
+	slices.SortFunc(r.Sessions, func(x, y Cause) int { return cmp.Compare(x.Document(), y.Document()) })
+	for _, c := range r.Sessions {
+		r.Equivalent = false
+		r.Notes = append(r.Notes, fmt.Sprintf("%s (%s, %s): what users may do through it is not compared", c.Document(), c.Source, c.What))
+	}
+}
+
+const notComparedSessions = "what users may do through sessions"
+
+// sessionsOf returns what the sessions of a revision say, without their lines, and where
+// they are.
+func sessionsOf(w *statement.World) (texts, places map[Cause]string) {
+	texts, places = make(map[Cause]string), make(map[Cause]string)
+	t := tables.Of[*tables.Sessions](w.Revision.Tables)
+	if t == nil {
+		return texts, places
+	}
+	add := func(kind, namespace, name, source string, row any) {
+		d := Cause{Kind: kind, Namespace: namespace, Name: name}
+		texts[d], places[d] = statement.JSONText(row), source
+	}
+	for _, s := range t.Sessions.All() {
+		if s.MayHold() {
+			bare := *s
+			bare.Source = ""
+			add("BreakglassSession", s.Namespace, s.Name, s.Source, bare)
+		}
+	}
+	for _, s := range t.Debug.All() {
+		bare := *s
+		bare.Source = ""
+		add("DebugSession", s.Namespace, s.Name, s.Source, bare)
+	}
+	return texts, places
+}

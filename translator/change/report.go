@@ -29,8 +29,10 @@ type Report struct {
 	Classes    []Class          `json:"classes"`
 	Groups     []Group          `json:"groups"`
 	Details    []Detail         `json:"details"`
-	Notes      []string         `json:"notes"`
-	Coverage   Coverage         `json:"coverage"`
+	// Sessions are those that differ. What users may do through them is not compared.
+	Sessions []Cause  `json:"sessions,omitempty"`
+	Notes    []string `json:"notes"`
+	Coverage Coverage `json:"coverage"`
 
 	found map[string]*class // by ID
 	parts []Group           // as text and Markdown show them: a class in each change that was found
@@ -208,6 +210,7 @@ func (c *comparison) report(points []string, times []moment) (*Report, error) {
 		r.Notes = append(r.Notes, "implied-groups: "+which[a]+" in a, "+which[b]+" in b: what is bound to groups such as system:authenticated reaches other users; "+
 			"requests are compared as they are sent, and no group is added")
 	}
+	r.sessions(c.a.World, c.b.World)
 	if c.unlisted > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d affected principals are not listed, after the first %d; classes whose affected.total is larger than their list count them", c.unlisted, maxListed))
 	}

@@ -14,8 +14,12 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Fails reports whether the report has changes that count: gain, loss, any or none.
+// Fails reports whether the report has changes that count: gain, loss, any or none. A session
+// that differs counts for each of them but none, since it is not known what it changes.
 func (r *Report) Fails(on string) bool {
+	if len(r.Sessions) > 0 && on != "none" {
+		return true
+	}
 	for i := range r.Classes {
 		if k := &r.Classes[i]; !k.Accepted && slices.ContainsFunc(k.Changes, func(c string) bool { return Counts(on, c) }) {
 			return true
@@ -97,6 +101,9 @@ func (r *Report) counts() string {
 		if n := r.Summary[change]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, change))
 		}
+	}
+	if n := len(r.Sessions); n > 0 {
+		parts = append(parts, diag.Counted(n, "session")+" not compared")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -296,7 +303,11 @@ func (r *Report) Claim() string {
 	if until != nil {
 		text += fmt.Sprintf(" Holds until %s, when %s.", until.Format(time.RFC3339), r.Coverage.holds)
 	}
-	text += "\nNot compared: reasons, warnings, rate limits, aggregated values."
+	text += "\nNot compared: reasons, warnings, rate limits, aggregated values"
+	if slices.ContainsFunc(r.Coverage.NotCompared, func(of map[string]string) bool { return of["what"] == notComparedSessions }) {
+		text += ", " + notComparedSessions
+	}
+	text += "."
 	if len(r.Coverage.Inexact) > 0 {
 		var parts []string
 		for _, i := range r.Coverage.Inexact {

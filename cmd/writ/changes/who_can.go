@@ -404,6 +404,9 @@ func (o *whatCanOptions) run(cmd *cobra.Command, s cli.Streams) error {
 	if o.format == "json" {
 		return diag.WriteIndented(s.Out, answer)
 	}
+	for _, warning := range answer.Warnings {
+		fmt.Fprintln(s.Err, "warning: "+diag.Line(warning))
+	}
 	if o.namespace == "" && !o.all {
 		fmt.Fprintln(s.Err, "note: only cluster-scoped requests and paths were looked at: "+whereElse)
 	}

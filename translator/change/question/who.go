@@ -434,7 +434,7 @@ func (a *Asker) sessionWarning() []string {
 	if count == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("users who are allowed through a BreakglassSession are left out; sessions that are valid now: %d", count)}
+	return []string{fmt.Sprintf("what users may do through a BreakglassSession is left out; sessions that are valid now: %d", count)}
 }
 
 // warnings names the API groups in which a resource is named, if none is the question's.

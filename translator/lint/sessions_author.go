@@ -1,0 +1,82 @@
+package lint
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/session"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// SessionEscalation returns a diagnostic for each session that is new or changed compared with
+// the base and gives what the author does not have: a BreakglassSession all that is bound to
+// its group, a DebugSession the right to enter pods before every denial, which no role gives.
+// If base is nil, every session is new.
+func SessionEscalation(d *directory.Directory, now, base tables.List, author Author, at dates.Instant) diag.List {
+	access := tables.Of[*tables.Access](now)
+	held := access
+	if base != nil {
+		held = tables.Of[*tables.Access](base)
+	}
+	c := &escalation{access: access, author: author, held: newPermissions(held, author, at)}
+	sessions, before := tables.Of[*tables.Sessions](now), tables.Of[*tables.Sessions](base)
+	if sessions == nil {
+		return nil
+	}
+	if before == nil {
+		before = new(tables.Sessions)
+	}
+	for _, s := range directory.DocumentsOf[*session.BreakglassSession](d) {
+		row, was := sessions.Sessions.At(s.Name), before.Sessions.At(s.Name)
+		was.Source = row.Source
+		if row.MayHold() && row.Namespace == s.Namespace && !reflect.DeepEqual(row, was) {
+			c.session(s.At, &row)
+		}
+	}
+	for _, s := range directory.DocumentsOf[*session.DebugSession](d) {
+		for key, row := range sessions.Debug.All() {
+			was := before.Debug.At(key)
+			was.Source = row.Source
+			if row.Namespace == s.Namespace && row.Name == s.Name && !reflect.DeepEqual(*row, was) {
+				c.list.Add(diag.Diagnostic{
+					Position: s.At,
+					Code:     diag.Escalation,
+					Message:  fmt.Sprintf("DebugSession %q lets its participants into pods before every denial, which %s cannot grant", s.Name, c.author),
+					Hint:     "debug sessions are made by a cluster, not by documents",
+				})
+			}
+		}
+	}
+	return c.list.Sorted()
+}
+
+// session checks what is bound to the groups of a session, in the scope of each binding.
+func (c *escalation) session(at diag.Position, s *tables.Session) {
+	var missing []string
+	for h := range c.access.Holdings() {
+		if !slices.ContainsFunc(s.Groups, func(group string) bool { return h.Subject == "group:"+group }) {
+			continue
+		}
+		scope := h.Namespace
+		role := c.access.Roles.At(h.Binding.Role)
+		lacks := slices.Concat(c.missing(role, scope)...)
+		if len(lacks) > 0 && !c.may(c.questionFor(role, "bind", scope)) {
+			missing = append(missing, lacks...)
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	slices.Sort(missing)
+	c.list.Add(diag.Diagnostic{
+		Position: at,
+		Code:     diag.Escalation,
+		Message: fmt.Sprintf("%s does not have what BreakglassSession %q gives user %q on cluster %q through group %q: %s",
+			c.author, s.Name, s.User, s.Cluster, s.Groups[0], enumerate(missing)),
+		Hint: "an author who has these permissions, or who may bind the roles of the group, can make the change",
+	})
+}
