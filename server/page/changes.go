@@ -167,7 +167,10 @@ func differenceOf(d *view.Diff) *difference {
 		out.More = len(groups) - maxDifferences
 		groups = groups[:maxDifferences]
 	}
-	out.Same = len(groups) == 0
+	if n := len(d.Sessions); n > 0 {
+		out.Counts = append(out.Counts, bar{Class: "warn", Word: "of sessions, not compared", Count: float64(n)})
+	}
+	out.Same = len(groups) == 0 && len(d.Sessions) == 0
 	if t := d.Coverage.Until; t != nil {
 		out.Until = t.Format(time.RFC3339)
 	}
