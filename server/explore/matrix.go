@@ -41,6 +41,9 @@ func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) 
 		return nil, err
 	}
 	out := &view.Matrix{Columns: v.columns(&q), Rows: []view.Row{}, Warnings: v.stateGroup(&q, stated), Revision: v.Revision()}
+	if c.SeesAll {
+		out.Warnings = append(out.Warnings, asker.SessionWarning()...)
+	}
 	rows, err := v.matrixRows(c, &q, stated)
 	if err != nil {
 		return nil, err

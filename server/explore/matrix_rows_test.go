@@ -82,6 +82,24 @@ subjects: [{kind: User, name: mia, apiGroup: rbac.authorization.k8s.io}]
 	}
 }
 
+// The matrix has no users of sessions, and states so to those who see all.
+func TestSessionsAreLeftOut(t *testing.T) {
+	const session = `== session.yaml
+apiVersion: breakglass.t-caas.telekom.com/v1alpha1
+kind: BreakglassSession
+metadata: {name: s1, namespace: bg}
+spec: {cluster: prod-1, user: bob, grantedGroup: ops}
+status: {state: Approved, approvedAt: "2000-01-01T00:00:00Z", expiresAt: "2200-01-01T00:00:00Z"}
+`
+	m := newSite(t, policies+session).matrix(view.MatrixQuery{Resource: "pods"})
+	if want := "what users may do through a BreakglassSession is left out; sessions that are valid now: 1"; !slices.Contains(m.Warnings, want) {
+		t.Errorf("got the warnings %q, want %q", m.Warnings, want)
+	}
+	if m := newSite(t, policies).matrix(view.MatrixQuery{Resource: "pods"}); len(m.Warnings) != 1 {
+		t.Errorf("without a session the warnings are %q", m.Warnings)
+	}
+}
+
 // A caller who is not an auditor sees what it can do itself: with its groups, and without the
 // resources that only rules of others name.
 func TestOwnMatrix(t *testing.T) {

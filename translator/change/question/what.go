@@ -56,7 +56,7 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 	}
 	question := q.json()
 	question.Subject = map[string]any{subjectUser: q.User, subjectGroups: append([]string{}, q.Groups...)}
-	out := &WhatCan{Question: question, Statements: g.Number(), Resources: []Resource{}, EverybodyDenied: []int{}, Warnings: append([]string{}, a.sessionWarning()...), Revision: a.Revision, At: dates.Format(a.Now)}
+	out := &WhatCan{Question: question, Statements: g.Number(), Resources: []Resource{}, EverybodyDenied: []int{}, Warnings: append([]string{}, a.SessionWarning()...), Revision: a.Revision, At: dates.Format(a.Now)}
 	for _, s := range f.deny {
 		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
 	}

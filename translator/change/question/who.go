@@ -157,7 +157,7 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		entries[s] = g.Add(s, nil)
 	}
 	out := &WhoCan{Question: q.json(), Statements: g.Number(), Revision: a.Revision, At: dates.Format(a.Now),
-		Subjects: []Subject{}, Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, EverybodyDenied: []int{}, Warnings: append(a.warnings(q), a.sessionWarning()...)}
+		Subjects: []Subject{}, Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, EverybodyDenied: []int{}, Warnings: append(a.warnings(q), a.SessionWarning()...)}
 	for _, s := range f.deny {
 		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
 	}
@@ -420,9 +420,9 @@ func (q *Question) counterexample(own []*statement.Statement, principals []strin
 	return nil, unsure || len(exact) < len(allows) && q.find(nil, exact, principals) != nil
 }
 
-// sessionWarning states in a list how many sessions are valid at the time of the answer: the
+// SessionWarning states in a list how many sessions are valid at the time of the answer: the
 // answer is by the groups of documents, and does not list their users.
-func (a *Asker) sessionWarning() []string {
+func (a *Asker) SessionWarning() []string {
 	count, at := 0, dates.Of(a.Now)
 	if t := tables.Of[*tables.Sessions](a.World.Revision.Tables); t != nil {
 		for _, s := range t.Sessions.All() {
