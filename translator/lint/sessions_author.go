@@ -17,55 +17,60 @@ import (
 // its group, a DebugSession the right to enter pods before every denial, which no role gives.
 // If base is nil, every session is new.
 func SessionEscalation(d *directory.Directory, now, base tables.List, author Author, at dates.Instant) diag.List {
+	sessions, before := tables.Of[*tables.Sessions](now), tables.Of[*tables.Sessions](base)
+	if sessions == nil || sessions.IsEmpty() {
+		return nil
+	}
 	access := tables.Of[*tables.Access](now)
 	held := access
 	if base != nil {
 		held = tables.Of[*tables.Access](base)
 	}
 	c := &escalation{access: access, author: author, held: newPermissions(held, author, at)}
-	sessions, before := tables.Of[*tables.Sessions](now), tables.Of[*tables.Sessions](base)
-	if sessions == nil {
-		return nil
-	}
 	if before == nil {
 		before = new(tables.Sessions)
+	}
+	granted := make(map[string][]tables.Holding)
+	for h := range access.Holdings() {
+		granted[h.Subject] = append(granted[h.Subject], h)
 	}
 	for _, s := range directory.DocumentsOf[*session.BreakglassSession](d) {
 		row, was := sessions.Sessions.At(s.Name), before.Sessions.At(s.Name)
 		was.Source = row.Source
 		if row.MayHold() && row.Namespace == s.Namespace && !reflect.DeepEqual(row, was) {
-			c.session(s.At, &row)
+			c.session(s.At, &row, granted)
 		}
 	}
+	type named struct{ namespace, name string }
+	changed := make(map[named]bool)
+	for key, row := range sessions.Debug.All() {
+		was := before.Debug.At(key)
+		was.Source = row.Source
+		changed[named{row.Namespace, row.Name}] = !reflect.DeepEqual(*row, was)
+	}
 	for _, s := range directory.DocumentsOf[*session.DebugSession](d) {
-		for key, row := range sessions.Debug.All() {
-			was := before.Debug.At(key)
-			was.Source = row.Source
-			if row.Namespace == s.Namespace && row.Name == s.Name && !reflect.DeepEqual(*row, was) {
-				c.list.Add(diag.Diagnostic{
-					Position: s.At,
-					Code:     diag.Escalation,
-					Message:  fmt.Sprintf("DebugSession %q lets its participants into pods before every denial, which %s cannot grant", s.Name, c.author),
-					Hint:     "debug sessions are made by a cluster, not by documents",
-				})
-			}
+		if changed[named{s.Namespace, s.Name}] {
+			c.list.Add(diag.Diagnostic{
+				Position: s.At,
+				Code:     diag.Escalation,
+				Message:  fmt.Sprintf("DebugSession %q lets its participants into pods before every denial, which %s cannot grant", s.Name, c.author),
+				Hint:     "debug sessions are made by a cluster, not by documents",
+			})
 		}
 	}
 	return c.list.Sorted()
 }
 
-// session checks what is bound to the groups of a session, in the scope of each binding.
-func (c *escalation) session(at diag.Position, s *tables.Session) {
+// session checks what is granted to the groups of a session, in the scope of each binding.
+func (c *escalation) session(at diag.Position, s *tables.Session, granted map[string][]tables.Holding) {
 	var missing []string
-	for h := range c.access.Holdings() {
-		if !slices.ContainsFunc(s.Groups, func(group string) bool { return h.Subject == "group:"+group }) {
-			continue
-		}
-		scope := h.Namespace
-		role := c.access.Roles.At(h.Binding.Role)
-		lacks := slices.Concat(c.missing(role, scope)...)
-		if len(lacks) > 0 && !c.may(c.questionFor(role, "bind", scope)) {
-			missing = append(missing, lacks...)
+	for _, group := range s.Groups {
+		for _, h := range granted["group:"+group] {
+			role := c.access.Roles.At(h.Binding.Role)
+			lacks := slices.Concat(c.missing(role, h.Namespace)...)
+			if len(lacks) > 0 && !c.may(c.questionFor(role, "bind", h.Namespace)) {
+				missing = append(missing, lacks...)
+			}
 		}
 	}
 	if len(missing) == 0 {

@@ -1,6 +1,10 @@
 package tables
 
-import "github.com/writ-policy/writ/translator/dates"
+import (
+	"iter"
+
+	"github.com/writ-policy/writ/translator/dates"
+)
 
 // Sessions holds sessions in the form that goes into a bundle as data.compiled.sessions.
 // Rego and the embedded engine decide by it. Equal documents give equal tables.
@@ -53,6 +57,21 @@ type Session struct {
 // MayHold reports whether the session can be valid at some time.
 func (s *Session) MayHold() bool {
 	return !s.Unreadable && s.Refused == "" && !s.NoEnd && s.Cluster != "" && s.User != ""
+}
+
+// Valid returns the BreakglassSessions that are valid at an instant for their users, in no
+// particular order; none for nil.
+func (t *Sessions) Valid(at dates.Instant) iter.Seq[*Session] {
+	return func(yield func(*Session) bool) {
+		if t == nil {
+			return
+		}
+		for _, s := range t.Sessions.All() {
+			if s.MayHold() && s.Dates.Holds(at) && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // DebugSession is a DebugSession that is active.

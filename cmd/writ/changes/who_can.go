@@ -224,6 +224,13 @@ func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*question.As
 	return &question.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision, Now: at}, nil
 }
 
+// warn writes what an answer leaves out.
+func warn(s cli.Streams, warnings []string) {
+	for _, warning := range warnings {
+		fmt.Fprintln(s.Err, "warning: "+diag.Line(warning))
+	}
+}
+
 // asUsage returns the error of documents that do not compile as one of usage: the question
 // has no answer, which differs from an empty one.
 func asUsage(err error) error {
@@ -287,9 +294,7 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 	if o.format == "json" {
 		return diag.WriteIndented(s.Out, answer)
 	}
-	for _, warning := range answer.Warnings {
-		fmt.Fprintln(s.Err, "warning: "+diag.Line(warning))
-	}
+	warn(s, answer.Warnings)
 	if resource, _ := q.Stated["resource"].(string); o.namespace == "" && !o.all && vocabulary.IsNamespaced(resource) {
 		fmt.Fprintln(s.Err, "note: only requests without a namespace were looked at: "+whereElse)
 	}
@@ -404,9 +409,7 @@ func (o *whatCanOptions) run(cmd *cobra.Command, s cli.Streams) error {
 	if o.format == "json" {
 		return diag.WriteIndented(s.Out, answer)
 	}
-	for _, warning := range answer.Warnings {
-		fmt.Fprintln(s.Err, "warning: "+diag.Line(warning))
-	}
+	warn(s, answer.Warnings)
 	if o.namespace == "" && !o.all {
 		fmt.Fprintln(s.Err, "note: only cluster-scoped requests and paths were looked at: "+whereElse)
 	}

@@ -67,29 +67,20 @@ func EscalationsOf(list tables.List, name, cluster string, at dates.Instant) *Es
 	if t == nil {
 		return out
 	}
+	sessions := make(map[string]int) // by owner
+	for s := range tables.Of[*tables.Sessions](list).Valid(at) {
+		sessions[s.Owner]++
+	}
 	for i := range t.Escalations {
 		e := &t.Escalations[i]
 		if name != "" && name != e.Name && name != e.Namespace+"/"+e.Name || cluster != "" && !fitsCluster(e, cluster) {
 			continue
 		}
 		terms := termsOf(e, t.Clusters, cluster)
-		terms.Sessions = sessionsOf(list, e.Name, at)
+		terms.Sessions = sessions[e.Name]
 		out.Escalations = append(out.Escalations, terms)
 	}
 	return out
-}
-
-// sessionsOf counts the sessions of an escalation that are valid at an instant.
-func sessionsOf(list tables.List, owner string, at dates.Instant) int {
-	count := 0
-	if t := tables.Of[*tables.Sessions](list); t != nil {
-		for _, s := range t.Sessions.All() {
-			if s.Owner == owner && s.MayHold() && s.Dates.Holds(at) {
-				count++
-			}
-		}
-	}
-	return count
 }
 
 func fitsCluster(e *tables.RequestableEscalation, cluster string) bool {

@@ -423,13 +423,9 @@ func (q *Question) counterexample(own []*statement.Statement, principals []strin
 // SessionWarning states in a list how many sessions are valid at the time of the answer: the
 // answer is by the groups of documents, and does not list their users.
 func (a *Asker) SessionWarning() []string {
-	count, at := 0, dates.Of(a.Now)
-	if t := tables.Of[*tables.Sessions](a.World.Revision.Tables); t != nil {
-		for _, s := range t.Sessions.All() {
-			if s.MayHold() && s.Dates.Holds(at) {
-				count++
-			}
-		}
+	count := 0
+	for range tables.Of[*tables.Sessions](a.World.Revision.Tables).Valid(dates.Of(a.Now)) {
+		count++
 	}
 	if count == 0 {
 		return nil
