@@ -20,4 +20,5 @@ func (observer) Degraded(bool)              {}
 func (observer) StateFails(bool)            {}
 func (observer) Diagnosed(int, int)         {}
 func (observer) Serves(string)              {}
+func (observer) ByOPA(map[string]bool)      {}
 func (observer) Inherits(metrics.Inherited) {}

@@ -2,8 +2,8 @@
 // bundle, and decides requests by it. Follow also reloads a directory when its
 // documents change.
 //
-// This package is the only one whose API is promised to stay compatible, together with
-// the types it names. Every other package of the module may change in any release.
+// This package, the types it names, and package client are the only API that is promised
+// to stay compatible. Every other package of the module may change in any release.
 //
 // # Design
 //

@@ -2,8 +2,6 @@
 // bundle, and reads, verifies and compiles such bundles. It must not interpret documents:
 // package translator produces the content.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // The revision is a hash over the names and contents of the files that affect decisions.

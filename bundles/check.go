@@ -107,11 +107,7 @@ func parseAnew(path string, text []byte) (*ast.Module, error) {
 // file, and a test is in a package of tests: tests do not enter the revision, so they must
 // not add a rule that decides.
 func checkPackage(path string, module *ast.Module) error {
-	var terms []string
-	for _, term := range module.Package.Path[1:] {
-		text, _ := term.Value.(ast.String)
-		terms = append(terms, string(text))
-	}
+	terms := packageOf(module)
 	root, _, _ := strings.Cut(path, "/")
 	if terms[0] != root {
 		return fmt.Errorf("%s: %s must be below the root %q of its file", path, module.Package, root)

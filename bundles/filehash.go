@@ -14,7 +14,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/bundle"
 
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // hashers are the accepted hash algorithms. OPA supports weaker ones, for which collisions

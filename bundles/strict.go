@@ -10,9 +10,9 @@ import (
 
 	kubejson "sigs.k8s.io/json"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/footprint"
-	"github.com/writ-policy/writ/translator/jsontext"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

@@ -1,7 +1,5 @@
 // Package rego is the hand-written Rego library that decides: the same in every
 // bundle. Go only embeds it; what it means is in its modules and their tests.
-//
-// Not part of the promised API; see package writ.
 package rego
 
 import (

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
+	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/envoy"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator/settings"
@@ -66,11 +67,14 @@ type Config struct {
 	// RequireRoute denies requests at the gateway point, on every listener, that name no
 	// route.
 	RequireRoute bool
-	Clusters     ClustersConfig
-	Audit        AuditConfig
-	Cache        CacheConfig
-	Limits       LimitsConfig
-	Timeouts     TimeoutsConfig
+	// DecideBy is engine.DecideByOPA to have OPA evaluate the Rego of the bundle at all
+	// points, or engine.DecideByCompiled.
+	DecideBy string
+	Clusters ClustersConfig
+	Audit    AuditConfig
+	Cache    CacheConfig
+	Limits   LimitsConfig
+	Timeouts TimeoutsConfig
 
 	// Version is the version of writ, for the status and for bundles.
 	Version string
@@ -88,13 +92,14 @@ const defaultListen = "127.0.0.1:8686"
 // Defaults returns a Config that is valid once Policies or Bundle is set.
 func Defaults() Config {
 	return Config{
-		Listen:  defaultListen,
-		Settle:  200 * time.Millisecond,
-		Page:    PageConfig{Mode: PageAuto},
-		PageLog: 1000,
-		Callers: CallersConfig{OIDC: auth.IssuerOptions{UsernameClaim: "sub", GroupsClaim: "groups", Refresh: time.Minute}},
-		Envoy:   EnvoyConfig{Identity: envoy.DefaultIdentity, Connections: envoy.DefaultMaxConnections, ReceiveBytes: envoy.DefaultReceiveBytes},
-		Cache:   CacheConfig{Entries: cache.DefaultEntries, Bytes: cache.DefaultBytes, VisibilityTTL: cache.DefaultTTL},
+		Listen:   defaultListen,
+		Settle:   200 * time.Millisecond,
+		Page:     PageConfig{Mode: PageAuto},
+		DecideBy: engine.DecideByCompiled,
+		PageLog:  1000,
+		Callers:  CallersConfig{OIDC: auth.IssuerOptions{UsernameClaim: "sub", GroupsClaim: "groups", Refresh: time.Minute}},
+		Envoy:    EnvoyConfig{Identity: envoy.DefaultIdentity, Connections: envoy.DefaultMaxConnections, ReceiveBytes: envoy.DefaultReceiveBytes},
+		Cache:    CacheConfig{Entries: cache.DefaultEntries, Bytes: cache.DefaultBytes, VisibilityEntries: cache.DefaultEntries, VisibilityTTL: cache.DefaultTTL},
 		Clusters: ClustersConfig{
 			FetchTimeout: cluster.DefaultTimeout, MaxFetches: cluster.DefaultPlaces,
 			SessionKey: kubernetes.DefaultSessionKey, EscalationKey: kubernetes.DefaultEscalationKey,

@@ -15,8 +15,8 @@ import (
 
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/auth"
-	"github.com/writ-policy/writ/server/page"
-	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/page"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -163,16 +163,16 @@ func isFile(path string) bool {
 }
 
 // pageCaller authenticates who looks at the page.
-func pageCaller(rule *auth.Rule) func(*http.Request) (view.Caller, error) {
-	return func(r *http.Request) (view.Caller, error) {
+func pageCaller(rule *auth.Rule) func(*http.Request) (console.Caller, error) {
+	return func(r *http.Request) (console.Caller, error) {
 		caller, err := rule.Admit(r.Context(), auth.Credentials{Authorization: r.Header["Authorization"], TLS: r.TLS}, auth.Authenticated)
 		if errors.Is(err, auth.ErrUnavailable) {
-			return view.Caller{}, page.ErrUnavailable
+			return console.Caller{}, page.ErrUnavailable
 		}
 		if err != nil {
-			return view.Caller{}, err
+			return console.Caller{}, err
 		}
-		looks := view.Caller{SeesAll: rule.Has(caller, auth.Auditor)}
+		looks := console.Caller{SeesAll: rule.Has(caller, auth.Auditor)}
 		if caller != nil {
 			looks.User, looks.Groups = caller.Name, caller.Groups
 		}

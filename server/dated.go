@@ -17,6 +17,8 @@ type datedStatus struct {
 	// Sessions and DebugSessions are those that are in force.
 	Sessions      int `json:"sessions"`
 	DebugSessions int `json:"debugSessions"`
+	// EndSoon is how many documents and sessions are in force and end within a day.
+	EndSoon int `json:"endSoon"`
 	// Next is when the next of all these begins or ends; nil if none does.
 	Next *time.Time `json:"next"`
 }
@@ -53,8 +55,11 @@ func (p *periods) at(s *Server) datedStatus {
 	}
 	out := datedStatus{Documents: len(p.documents), Sessions: inForce(p.sessions), DebugSessions: inForce(p.debug)}
 	var span dates.Span
+	soon := dates.Of(s.now().Add(24 * time.Hour))
 	for _, period := range slices.Concat(p.documents, p.sessions, p.debug) {
-		span = span.Around(now, period)
+		if span = span.Around(now, period); period.Holds(now) && period != nil && period.Until != nil && *period.Until <= soon {
+			out.EndSoon++
+		}
 	}
 	if span.End != nil {
 		next := span.End.Time()

@@ -54,11 +54,11 @@ func TestStatusFollowsTheClock(t *testing.T) {
 	r := h.run()
 	r.eventually("ready", r.isReady)
 	for _, row := range []struct{ at, status, sessions, debug, next string }{
-		{"2026-03-01T08:59:59.999999999Z", `"dated":{"documents":1,"sessions":0,"debugSessions":1,"next":"2026-03-01T09:00:00Z"}`, "0", "1", "1.7723556e+09"},
-		{"2026-03-01T09:00:00Z", `"dated":{"documents":1,"sessions":1,"debugSessions":1,"next":"2026-03-01T10:00:00Z"}`, "1", "1", "1.7723592e+09"},
-		{"2026-03-01T10:00:00Z", `"dated":{"documents":1,"sessions":0,"debugSessions":1,"next":"2026-03-01T11:00:00Z"}`, "0", "1", "1.7723628e+09"},
-		{"2026-03-01T11:00:00Z", `"dated":{"documents":1,"sessions":0,"debugSessions":0,"next":"2026-03-01T12:00:00Z"}`, "0", "0", "1.7723664e+09"},
-		{"2026-03-01T12:00:00Z", `"dated":{"documents":1,"sessions":0,"debugSessions":0,"next":null}`, "0", "0", ""},
+		{"2026-03-01T08:59:59.999999999Z", `"dated":{"documents":1,"sessions":0,"debugSessions":1,"endSoon":2,"next":"2026-03-01T09:00:00Z"}`, "0", "1", "1.7723556e+09"},
+		{"2026-03-01T09:00:00Z", `"dated":{"documents":1,"sessions":1,"debugSessions":1,"endSoon":3,"next":"2026-03-01T10:00:00Z"}`, "1", "1", "1.7723592e+09"},
+		{"2026-03-01T10:00:00Z", `"dated":{"documents":1,"sessions":0,"debugSessions":1,"endSoon":2,"next":"2026-03-01T11:00:00Z"}`, "0", "1", "1.7723628e+09"},
+		{"2026-03-01T11:00:00Z", `"dated":{"documents":1,"sessions":0,"debugSessions":0,"endSoon":1,"next":"2026-03-01T12:00:00Z"}`, "0", "0", "1.7723664e+09"},
+		{"2026-03-01T12:00:00Z", `"dated":{"documents":1,"sessions":0,"debugSessions":0,"endSoon":0,"next":null}`, "0", "0", ""},
 	} {
 		set(row.at)
 		if _, body := r.get("/v1/status"); !strings.Contains(strings.Join(strings.Fields(body), ""), row.status) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/analysis/replay"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/replay"
-	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // The decisions of every protocol are in the decision log, which replay reads.

@@ -1,6 +1,4 @@
 // Package server wires source, translator, engine, cache and adapters into a process.
 // The input is a Config; the server answers requests until its context is cancelled. The
 // package contains no policy.
-//
-// Not part of the promised API; see package writ.
 package server

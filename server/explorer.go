@@ -6,19 +6,19 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/answers"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/engine/overdue"
-	"github.com/writ-policy/writ/server/explore"
 	"github.com/writ-policy/writ/server/reload"
-	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 )
 
 // newExplorer returns what answers the web console.
-func (s *Server) newExplorer() *explore.Explorer {
-	o := explore.Options{
+func (s *Server) newExplorer() *answers.Explorer {
+	o := answers.Options{
 		Current: func() decision.Policies { return s.reloader.Current() },
 		Status:  s.status, Log: s.config.PageLog, Now: s.config.Now,
 		Stored: s.storedRevisions, Open: s.openRevision, Try: s.tryDocuments,
@@ -27,18 +27,18 @@ func (s *Server) newExplorer() *explore.Explorer {
 	if s.clusters != nil {
 		o.Clusters, o.ClusterLabels = s.clusters.Names, s.clusters.Labels
 	}
-	return explore.New(o)
+	return answers.New(o)
 }
 
 // storedRevisions lists the revisions of the state directory; none without one.
-func (s *Server) storedRevisions() ([]explore.Stored, error) {
+func (s *Server) storedRevisions() ([]answers.Stored, error) {
 	kept, err := s.reloader.Revisions()
 	if errors.Is(err, reload.ErrNoState) {
 		return nil, nil
 	}
-	stored := make([]explore.Stored, 0, len(kept))
+	stored := make([]answers.Stored, 0, len(kept))
 	for _, k := range kept {
-		stored = append(stored, explore.Stored{Revision: k.Revision, Sequence: k.Sequence, Commit: k.Commit, Since: k.Since})
+		stored = append(stored, answers.Stored{Revision: k.Revision, Sequence: k.Sequence, Commit: k.Commit, Since: k.Since})
 	}
 	return stored, err
 }
@@ -56,16 +56,16 @@ func (s *Server) openRevision(ctx context.Context, revision string) (decision.Po
 // activateApart activates a bundle that is not served.
 func (s *Server) activateApart(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 	return engine.Activate(ctx, b, engine.Options{
-		Now: s.config.Now, Timeout: s.config.Timeouts.Evaluation, RequireRoute: s.config.RequireRoute, Overdue: overdue.New(s.metrics),
+		Now: s.config.Now, Timeout: s.config.Timeouts.Evaluation, RequireRoute: s.config.RequireRoute, ByOPA: s.config.DecideBy == engine.DecideByOPA, Overdue: overdue.New(s.metrics),
 	})
 }
 
 // tryDocuments translates documents and activates the result for a comparison. It is not
 // served.
-func (s *Server) tryDocuments(ctx context.Context, snapshot source.Snapshot) (explore.Trial, error) {
+func (s *Server) tryDocuments(ctx context.Context, snapshot source.Snapshot) (answers.Trial, error) {
 	t := translator.New(translator.Options{Settings: s.config.Settings, AllowEmpty: s.config.AllowEmpty})
 	result, list := t.Translate(ctx, snapshot)
-	out := explore.Trial{Documents: t.Documents(), Diagnostics: list}
+	out := answers.Trial{Documents: t.Documents(), Diagnostics: list}
 	if result == nil || list.HasErrors() {
 		return out, ctx.Err()
 	}
@@ -84,16 +84,16 @@ func (s *Server) tryDocuments(ctx context.Context, snapshot source.Snapshot) (ex
 
 // attempted passes the result of an attempt to the explorer.
 func (s *Server) attempted(a reload.Attempt) {
-	s.explorer.Attempted(explore.Attempt{
+	s.explorer.Attempted(answers.Attempt{
 		Files: a.Snapshot.Files, Origins: a.Snapshot.Origins, Cluster: a.Snapshot.Cluster, Documents: a.Documents, Diagnostics: a.Diagnostics, Err: a.Err,
 		Known: a.IsKnown, Read: a.IsRead, Activated: a.IsActivated, Revision: s.reloader.Revision(), Source: s.reloader.Status().Source, State: s.consoleState(),
 	})
 }
 
 // consoleState is the state of the server that the console follows.
-func (s *Server) consoleState() view.StateEvent {
+func (s *Server) consoleState() console.StateEvent {
 	status := s.reloader.Status()
-	state := view.StateEvent{Ready: status.Ready, Degraded: status.Degraded, Pinned: status.Pinned}
+	state := console.StateEvent{Ready: status.Ready, Degraded: status.Degraded, Pinned: status.Pinned}
 	if keys := s.sources.keys.status(); keys != nil && keys.State == bundles.KeyRevoked {
 		state.WithdrawnKey = keys.SignedBy
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
@@ -41,14 +41,14 @@ func (s *Server) reference(location string) snapshotOf {
 }
 
 // repositories lists the sources whose documents are in a repository.
-func (s *Server) repositories() []view.Repository {
-	var out []view.Repository
+func (s *Server) repositories() []console.Repository {
+	var out []console.Repository
 	if s.sources.documents == nil {
 		return nil
 	}
 	for _, m := range s.sources.documents.Status() {
 		if s.reference(m.Location) != nil {
-			out = append(out, view.Repository{Source: m.Name, Location: m.Location})
+			out = append(out, console.Repository{Source: m.Name, Location: m.Location})
 		}
 	}
 	return out
@@ -60,14 +60,14 @@ func (s *Server) readReference(ctx context.Context, location, name string) (sour
 	var none source.Snapshot
 	read := s.reference(location)
 	if read == nil {
-		return none, nil, &view.Error{Reason: view.Invalid, Field: "ref", Message: "the documents are not in a git repository any more"}
+		return none, nil, &console.Error{Reason: console.Invalid, Field: "ref", Message: "the documents are not in a git repository any more"}
 	}
 	snapshot, list, err := read(ctx, name)
 	switch {
 	case errors.Is(err, git.ErrBadName), errors.Is(err, git.ErrBadRevision), errors.Is(err, git.ErrNoFolder), errors.Is(err, git.ErrNotFolder):
-		return none, nil, &view.Error{Reason: view.Invalid, Field: "ref", Message: "the git reference: " + err.Error()}
+		return none, nil, &console.Error{Reason: console.Invalid, Field: "ref", Message: "the git reference: " + err.Error()}
 	case err != nil:
-		return none, nil, view.Errorf(view.Busy, "the git reference cannot be read: %v", err)
+		return none, nil, console.Errorf(console.Busy, "the git reference cannot be read: %v", err)
 	}
 	snapshot, list = s.sources.documents.Named(location, snapshot, list)
 	return snapshot, list, nil

@@ -85,7 +85,10 @@ func TestReferencesAreCompared(t *testing.T) {
 			h.write("other/role.yaml", strings.ReplaceAll(viewers[:strings.Index(viewers, "---")], "viewer", "other"))
 			h.config.Policies = location(filepath.Join(h.dir, "policies"))
 			r := h.run()
-			r.eventually("ready", r.isReady)
+			r.eventually("ready, and its documents are known to the console", func() bool {
+				status, _ := r.propose(map[string]any{"ref": "main"})
+				return r.isReady() && status == 200
+			})
 			for _, row := range []struct {
 				name     string
 				proposal map[string]any

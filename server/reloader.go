@@ -4,15 +4,15 @@ import (
 	"context"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/limits"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/engine/overdue"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // withObservers returns a context whose spans are reported to the observers of s.
@@ -27,14 +27,14 @@ const heapGrowth = 64 << 20
 func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Reloader {
 	c := &s.config
 	var last *engine.Engine // activations do not overlap
-	places, columns := overdue.New(m), memory.NewBudget(c.Limits.MaxStreamBytesInUse)
+	places, columns := overdue.New(m), limits.NewBudget(c.Limits.MaxStreamBytesInUse)
 	return reload.New(reload.Options{
 		Source:     s.sources.of(),
 		Translator: translator.New(translator.Options{Settings: c.Settings, AllowEmpty: c.AllowEmpty}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{
-				Now: c.Now, Timeout: c.Timeouts.Evaluation, RequireRoute: c.RequireRoute, Last: last, Overdue: places,
+				Now: c.Now, Timeout: c.Timeouts.Evaluation, RequireRoute: c.RequireRoute, ByOPA: c.DecideBy == engine.DecideByOPA, Last: last, Overdue: places,
 				MaxColumns: c.Limits.MaxStreamBytes, Columns: columns, Refused: m.Refused,
 			})
 			if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 			}
 			last = e
 			s.explorer.Activate(b)
-			memory.CollectAfter(heapGrowth) // not before: a start would need more memory
+			limits.CollectAfter(heapGrowth) // not before: a start would need more memory
 			return kept.Of(e), nil
 		},
 		Attempted: s.attempted, Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,

@@ -14,18 +14,18 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/internal/limits"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/audit"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
+	"github.com/writ-policy/writ/server/console/answers"
 	"github.com/writ-policy/writ/server/decisionlog"
-	"github.com/writ-policy/writ/server/explore"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/trace"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -40,7 +40,7 @@ type Server struct {
 	reloader  *reload.Reloader
 	handler   http.Handler
 	metrics   *metrics.Metrics
-	values    *memory.Budget // of all requests at all listeners
+	values    *limits.Budget // of all requests at all listeners
 	sources   sources
 	tokens    *auth.Tokens       // nil without a token file
 	issuer    *auth.Issuer       // nil without an OpenID Connect issuer
@@ -48,7 +48,7 @@ type Server struct {
 	clients   *auth.Certificates // nil without client authorities
 	tls       *certificates      // nil for plain HTTP
 	clusters  *cluster.Clusters  // nil without a clusters file
-	explorer  *explore.Explorer
+	explorer  *answers.Explorer
 	periods   periods // of the active revision
 	audit     *audit.Log
 	decisions *decisionlog.Log    // nil without a decision log
@@ -64,7 +64,7 @@ func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: memory.NewReserved(c.Limits.MaxValuesInUse, smallRequest)}
+	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: limits.NewReserved(c.Limits.MaxValuesInUse, smallRequest)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -278,7 +278,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), proxies.close())
 	}
-	listener = memory.Listener(listener, s.config.Limits.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
+	listener = limits.Listener(listener, s.config.Limits.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
 	if s.config.hasPage() {
 		s.logPage(listener.Addr())

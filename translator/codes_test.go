@@ -17,6 +17,8 @@ var elsewhere = map[diag.Code]string{
 	diag.PathLimit:         "gateway/*_test.go",
 	diag.Interrupted:       "translator_test.go",
 	diag.TooManyMistakes:   "translator_test.go",
+	diag.NoReference:       "../cmd/writ/testdata/script/verify.txtar",
+	diag.TooLarge:          "source/*_test.go",
 	diag.TestNeedsNow:      "../cmd/writ/testdata/script/dates.txtar",
 	diag.BadAcceptance:     "lint/accept/*_test.go",
 	diag.ExpiredAcceptance: "lint/accept/*_test.go",
@@ -26,7 +28,6 @@ var elsewhere = map[diag.Code]string{
 	"link-loop":            "source/*_test.go",
 	"not-regular":          "source/*_test.go",
 	"outside-checkout":     "source/*_test.go",
-	"too-large":            "source/*_test.go",
 	"unreadable":           "source/*_test.go",
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/change/question"
 	"github.com/writ-policy/writ/translator/source"
 )
 

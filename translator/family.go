@@ -1,9 +1,12 @@
 package translator
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/deny"
 	"github.com/writ-policy/writ/translator/diag"
@@ -22,7 +25,8 @@ import (
 
 // Family is the documents of one API. Resolve, Lower and Emit are called in this
 // order, once for each directory, and a Family may keep what it needs from one
-// directory for the next. What it returns must not depend on that.
+// directory for the next. What it returns must not depend on that. Of a Family that has
+// seen no directory, Emit alone is called as well, for the table of a bundle.
 type Family interface {
 	// Kinds returns the kinds of documents of the family. The list must not be modified.
 	Kinds() syntax.Kinds
@@ -35,9 +39,9 @@ type Family interface {
 	// Lower returns the table of the documents that were resolved, empty without
 	// documents, nil if the family has no table.
 	Lower() (tables.Table, diag.List)
-	// Emit returns files by their path in a bundle, for what was lowered. No two
-	// families have a path in common.
-	Emit(o emit.Options) map[string][]byte
+	// Emit returns files by their path in a bundle, for a table of the type of NewTable,
+	// nil if the family has none. No two families have a path in common.
+	Emit(table tables.Table, o emit.Options) map[string][]byte
 }
 
 // registered returns all families, none of which has seen a document. A new family
@@ -46,6 +50,7 @@ func registered() []Family {
 	return []Family{
 		new(access.Family),
 		new(decisiontest.Family),
+		new(assertion.Family),
 		new(deny.Family),
 		new(session.Family),
 		new(escalation.Family),
@@ -79,6 +84,23 @@ func Tables() tables.List {
 		}
 	}
 	return list
+}
+
+// Modules returns the Rego that the tables of a bundle are emitted as, by its path, without
+// tests. What IsAuthored is left out.
+func Modules(list tables.List) map[string][]byte {
+	files := make(map[string][]byte)
+	for _, family := range registered() {
+		maps.Copy(files, family.Emit(tableOf(list, family), emit.Options{}))
+	}
+	maps.DeleteFunc(files, func(path string, _ []byte) bool { return !strings.HasSuffix(path, ".rego") || IsAuthored(path) })
+	return files
+}
+
+// IsAuthored reports whether the folder of a path in a bundle has Rego that authors of
+// documents wrote, or would have if the path were that of a package.
+func IsAuthored(path string) bool {
+	return strings.HasPrefix(path, "writ/extensions/") || strings.HasPrefix(path, gateway.BodyFolder)
 }
 
 func kindsOf(families []Family) syntax.Kinds {

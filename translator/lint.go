@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/access"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -74,9 +75,21 @@ func (p *phases) emit(lowered tables.List, o emit.Options) (map[string][]byte, *
 	}
 	files[dataPath], files[footprint.Path] = data, text
 	for _, family := range p.families {
-		maps.Copy(files, family.Emit(o))
+		maps.Copy(files, family.Emit(tableOf(lowered, family), o))
 	}
 	return files, f, nil
+}
+
+// tableOf returns the table of a family, empty if the list has none, nil if the family
+// never has one.
+func tableOf(list tables.List, family Family) tables.Table {
+	empty := family.NewTable()
+	for _, table := range list {
+		if reflect.TypeOf(table) == reflect.TypeOf(empty) {
+			return table
+		}
+	}
+	return empty
 }
 
 // CompiledData returns data.compiled with sorted keys: the tables that are not empty, and

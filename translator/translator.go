@@ -3,8 +3,6 @@
 // results and diagnostics go out. It knows the order of the phases and what may
 // be kept between two runs, and no document's meaning.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A snapshot is translated as a whole: what a document means depends on the
@@ -25,11 +23,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"

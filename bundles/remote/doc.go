@@ -3,8 +3,6 @@
 // and, where there are keys, verified. It does not know what a bundle means or whether
 // it is served.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Requests use OPA's HTTP client, which supports the credentials of cloud providers and

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 // Feed polls a source for new revisions of one bundle. Its methods are safe for

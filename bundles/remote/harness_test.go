@@ -19,9 +19,9 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/tests/requests"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
 )
 

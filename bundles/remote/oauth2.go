@@ -17,8 +17,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
 
-	"github.com/writ-policy/writ/translator/progress"
-	"github.com/writ-policy/writ/translator/source/redirect"
+	"github.com/writ-policy/writ/internal/progress"
+	"github.com/writ-policy/writ/internal/redirect"
 )
 
 // tokenPlugin authenticates a service by tokens of an OAuth2 server, which it requests by

@@ -8,8 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/logging"
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
 
-	"github.com/writ-policy/writ/translator/progress"
-	"github.com/writ-policy/writ/translator/source/redirect"
+	"github.com/writ-policy/writ/internal/progress"
+	"github.com/writ-policy/writ/internal/redirect"
 )
 
 // checkRedirect returns the limits of redirects of a service with this configuration. The

@@ -18,8 +18,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
-	"github.com/writ-policy/writ/translator/progress"
-	"github.com/writ-policy/writ/translator/source/redirect"
+	"github.com/writ-policy/writ/internal/progress"
+	"github.com/writ-policy/writ/internal/redirect"
 )
 
 // registryOrigin is a tag or digest of an OCI repository. The bundle is the layer that

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 var (

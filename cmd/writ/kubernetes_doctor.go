@@ -24,7 +24,7 @@ cached decisions, and the match conditions, by evaluating them for writ itself,
 the control plane, nodes, probes and users. It sends a review to writ with the
 kubeconfig of the webhook, and checks certificates, credentials and versions.
 With --kubeconfig it asks the API server whether it has loaded this file, and
-whether it lets writ read pods and namespaces.
+whether it lets writ read pods, namespaces and the objects of --facts.
 
 Run it where the file and the kubeconfig of the webhook are. The exit status is
 1 if a check fails; warnings do not count.`,
@@ -42,10 +42,11 @@ Run it where the file and the kubeconfig of the webhook are. The exit status is
 	f.StringVar(&d.Kubeconfig, "kubeconfig", "", "kubeconfig `file` of an administrator; empty: the API server is not asked")
 	f.StringVar(&d.Context, "context", "", "`context` of --kubeconfig; empty: the current one")
 	f.StringArrayVar(&d.Identities, "identity", nil, "`user` as whom writ reads the cluster; repeatable")
+	f.StringSliceVar(&d.Objects, "facts", nil, "`resources` whose labels writ reads for the facts of its clusters file, as secrets,deployments.apps")
 	f.BoolVar(&d.Pods, "pods", false, "policies evaluate pods: decisions that allow must not be kept")
 	f.DurationVar(&d.Timeout, "timeout", d.Timeout, "`time` for each request")
 	cli.FormatFlag(cmd, &form, "text", "json")
-	cli.MarkCommandLineOnly(cmd, "authorization-config", "webhook", "kubeconfig", "context", "identity", "pods", "timeout")
+	cli.MarkCommandLineOnly(cmd, "authorization-config", "webhook", "kubeconfig", "context", "identity", "facts", "pods", "timeout")
 	return cmd
 }
 

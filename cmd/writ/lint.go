@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
@@ -16,8 +18,6 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/change"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint"
 )
@@ -152,14 +152,14 @@ func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o 
 			return err
 		}
 		compared := at
-		side := func(e *engine.Engine) *change.Side {
+		side := func(e *engine.Engine) *diff.Side {
 			judge := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
 				return decision.Judge(e.At(compared))(ctx, point, request)
 			}
-			return &change.Side{World: e.Statements(), Judge: judge}
+			return &diff.Side{World: e.Statements(), Judge: judge}
 		}
-		times := change.Options{Now: at, SetNow: func(t time.Time) { compared = t }}
-		gains, err := change.Gains(ctx, side(asked), side(now), author.User, author.Groups, times)
+		times := diff.Options{Now: at, SetNow: func(t time.Time) { compared = t }}
+		gains, err := diff.Gains(ctx, side(asked), side(now), author.User, author.Groups, times)
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func completed(author lint.Author, g authzen.Gain, revisions ...*translator.Resu
 
 // gained is the diagnostic of what a change permits its author, at the first place that
 // causes it, or at the route of a path.
-func gained(author lint.Author, g *change.Gain, revisions ...*translator.Result) diag.Diagnostic {
+func gained(author lint.Author, g *diff.Gain, revisions ...*translator.Result) diag.Diagnostic {
 	d := diag.Diagnostic{Code: diag.Escalation, Hint: "keep the denial, or have the change approved by other means"}
 	var causes []string
 	for _, c := range g.Causes {

@@ -26,8 +26,8 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/terminal"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Exit statuses. An interrupted command ends with 128 and the signal's number,

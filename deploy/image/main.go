@@ -4,8 +4,6 @@
 //	image -version v1.2.3 [-o FOLDER] [-push REGISTRY/REPOSITORY:TAG] linux/amd64=PATH...
 //
 // The image holds the binary, a user without privileges and an empty directory for state.
-//
-// Not part of the promised API; see package writ.
 package main
 
 import (

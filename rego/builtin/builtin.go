@@ -1,6 +1,5 @@
 // Package builtin classifies OPA's built-in functions: which ones Rego in a bundle may
 // call, which of them the engine bounds, and why. It knows neither documents nor bundles.
-// Not part of the promised API; see package writ.
 //
 // # Design
 //

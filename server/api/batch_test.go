@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -112,6 +113,37 @@ func TestBatchLongAnswer(t *testing.T) {
 		}
 		if got := strings.Count(string(text), `"allowed":true`); got != requests-1 || !strings.HasSuffix(string(text), refusedOne+"]}\n") {
 			t.Fatalf("got %d and %d decisions that allow in %d bytes, want %d", answer.StatusCode, got, len(text), requests-1)
+		}
+	}
+}
+
+// ticking is a policy whose clock goes on. AtNow returns one whose clock stands.
+type ticking struct {
+	*fake
+	stood, asked int
+}
+
+func (p *ticking) AtNow() decision.Policies { p.stood++; return p.fake }
+
+func (p *ticking) Access(ctx context.Context, r *decision.Request) decision.Decision {
+	p.asked++
+	return p.fake.Access(ctx, r)
+}
+
+// All requests of a batch are decided at one time, those of AuthZEN as well.
+func TestBatchHasOneTime(t *testing.T) {
+	for path, body := range map[string]string{
+		"/v1/decisions/access/batch": `{"requests":[{"user":"clark","verb":"get","resource":"pods"},{"user":"x","verb":"get","resource":"pods"}]}`,
+		"/access/v1/evaluations":     `{"subject":{"type":"user","id":"clark"},"resource":{"type":"pods","id":"p"},"evaluations":[{"action":{"name":"get"}},{"action":{"name":"list"}}]}`,
+	} {
+		p := &ticking{fake: &fake{}}
+		_, o := endpoints(p.fake, nil)
+		o.Current = serving(p)
+		r, w := httptest.NewRequest("POST", path, strings.NewReader(body)), httptest.NewRecorder()
+		r.Header.Set("Content-Type", "application/json")
+		New(o).ServeHTTP(w, r)
+		if w.Code != 200 || p.stood != 1 || p.asked != 0 || strings.Count(p.questions(), "evaluate") != 2 {
+			t.Errorf("%s: got %d, %d times, %d decisions by the clock, want 1 and none\n%s\n%s", path, w.Code, p.stood, p.asked, p.questions(), w.Body)
 		}
 	}
 }

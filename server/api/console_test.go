@@ -10,74 +10,74 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-policy/writ/server/explore"
-	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/answers"
 )
 
 // closedConsole is a console whose event streams end at once.
-func closedConsole(o *Options) view.Console {
-	x := explore.New(explore.Options{Current: o.Current, Status: o.Status})
+func closedConsole(o *Options) console.Console {
+	x := answers.New(answers.Options{Current: o.Current, Status: o.Status})
 	x.Close()
 	return x
 }
 
 // consoled is a console with given answers.
 type consoled struct {
-	view.Viewer
-	events chan view.Event
-	asked  chan *view.Proposal // of those that are compared, until their context ends
+	console.Viewer
+	events chan console.Event
+	asked  chan *console.Proposal // of those that are compared, until their context ends
 }
 
-func (c *consoled) Now() view.Viewer { return c }
+func (c *consoled) Now() console.Viewer { return c }
 
 func (*consoled) Revision() string { return fakeRevision }
 
-func (c *consoled) Subscribe(_ context.Context, _ view.Caller, after int64, decisions bool) (<-chan view.Event, error) {
+func (c *consoled) Subscribe(_ context.Context, _ console.Caller, after int64, decisions bool) (<-chan console.Event, error) {
 	if after != 7 || !decisions {
-		return nil, view.Errorf(view.Busy, "too many")
+		return nil, console.Errorf(console.Busy, "too many")
 	}
 	return c.events, nil
 }
 
-func (*consoled) Matrix(_ context.Context, _ view.Caller, q view.MatrixQuery) (*view.Matrix, error) {
-	cells := []view.Cell{{Outcome: view.Allow}, {Outcome: view.Depends}}
-	m := &view.Matrix{Columns: []string{"get", "@sum"}, Rows: []view.Row{
-		{Name: "=1+1", Kind: "user", Cells: cells}, {Name: "a,b", Kind: "group", Cells: []view.Cell{{Outcome: view.Deny}, {Outcome: view.None}}},
+func (*consoled) Matrix(_ context.Context, _ console.Caller, q console.MatrixQuery) (*console.Matrix, error) {
+	cells := []console.Cell{{Outcome: console.Allow}, {Outcome: console.Depends}}
+	m := &console.Matrix{Columns: []string{"get", "@sum"}, Rows: []console.Row{
+		{Name: "=1+1", Kind: "user", Cells: cells}, {Name: "a,b", Kind: "group", Cells: []console.Cell{{Outcome: console.Deny}, {Outcome: console.None}}},
 	}, Total: q.Limit}
 	if q.Each != nil {
-		return m, errors.Join(q.Each(&view.Matrix{Columns: m.Columns}), q.Each(m))
+		return m, errors.Join(q.Each(&console.Matrix{Columns: m.Columns}), q.Each(m))
 	}
 	return m, nil
 }
 
-func (*consoled) Topology(view.Caller, string) (*view.Topology, error) {
-	return &view.Topology{
-		Nodes: []view.Node{{ID: "a", Kind: "Gateway", Name: `x"]<b>`, Policies: []view.NodePolicy{{Kind: "AuthPolicy", Namespace: "n", Name: "p"}}}, {ID: `b"`, Kind: "Listener", Name: "l"}},
+func (*consoled) Topology(console.Caller, string) (*console.Topology, error) {
+	return &console.Topology{
+		Nodes: []console.Node{{ID: "a", Kind: "Gateway", Name: `x"]<b>`, Policies: []console.NodePolicy{{Kind: "AuthPolicy", Namespace: "n", Name: "p"}}}, {ID: `b"`, Kind: "Listener", Name: "l"}},
 		Edges: [][2]string{{"a", `b"`}},
 	}, nil
 }
 
-func (c *consoled) Propose(ctx context.Context, _ view.Caller, p *view.Proposal) (*view.Diff, error) {
+func (c *consoled) Propose(ctx context.Context, _ console.Caller, p *console.Proposal) (*console.Diff, error) {
 	if c.asked == nil {
-		return nil, &view.Error{Reason: view.Mistaken, Message: "mistakes", Diagnostics: []view.Diagnostic{{File: "a.yaml", Line: 3}}}
+		return nil, &console.Error{Reason: console.Mistaken, Message: "mistakes", Diagnostics: []console.Diagnostic{{File: "a.yaml", Line: 3}}}
 	}
 	c.asked <- p
 	<-ctx.Done()
-	return nil, view.Errorf(view.Busy, "the comparison took too long")
+	return nil, console.Errorf(console.Busy, "the comparison took too long")
 }
 
-func (*consoled) Diff(_ context.Context, _ view.Caller, from, _ string) (*view.Diff, error) {
+func (*consoled) Diff(_ context.Context, _ console.Caller, from, _ string) (*console.Diff, error) {
 	if from == "" {
-		return nil, &view.Error{Reason: view.Invalid, Field: "from", Message: "from must not be empty"}
+		return nil, &console.Error{Reason: console.Invalid, Field: "from", Message: "from must not be empty"}
 	}
-	return nil, &view.Error{Reason: view.Pending, Wait: 2 * time.Second}
+	return nil, &console.Error{Reason: console.Pending, Wait: 2 * time.Second}
 }
 
-func (*consoled) Document(_ view.Caller, file string, line int) (*view.Document, error) {
+func (*consoled) Document(_ console.Caller, file string, line int) (*console.Document, error) {
 	if file != "a/b.yaml" || line != 3 {
-		return nil, view.Errorf(view.NotFound, "document %q does not exist", file)
+		return nil, console.Errorf(console.NotFound, "document %q does not exist", file)
 	}
-	return &view.Document{File: file}, nil
+	return &console.Document{File: file}, nil
 }
 
 func TestConsole(t *testing.T) {
@@ -138,9 +138,9 @@ func TestTimeOfAnExplanation(t *testing.T) {
 
 // A stream has the ID, the name and the data of each event, and ends with the console.
 func TestEventStream(t *testing.T) {
-	c := &consoled{events: make(chan view.Event, 2)}
-	c.events <- view.Event{ID: 8, Name: view.EventState, Data: view.StateEvent{Ready: true}}
-	c.events <- view.Event{Name: view.EventRates, Data: view.RatesEvent{PerSecond: 1}}
+	c := &consoled{events: make(chan console.Event, 2)}
+	c.events <- console.Event{ID: 8, Name: console.EventState, Data: console.StateEvent{Ready: true}}
+	c.events <- console.Event{Name: console.EventRates, Data: console.RatesEvent{PerSecond: 1}}
 	close(c.events)
 	_, o := endpoints(&fake{}, func(o *Options) { o.Console = c })
 	r := httptest.NewRequest(http.MethodGet, "/v1/events?decisions=1", nil)
@@ -194,7 +194,7 @@ func TestProposal(t *testing.T) {
 
 // Two proposals are compared at a time, and each ends with its caller.
 func TestSheddingOfProposals(t *testing.T) {
-	c := &consoled{asked: make(chan *view.Proposal)}
+	c := &consoled{asked: make(chan *console.Proposal)}
 	_, o := endpoints(&fake{}, func(o *Options) { o.Console = c })
 	h := New(o)
 	ctx, cancel := context.WithCancel(t.Context())

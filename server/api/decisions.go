@@ -5,12 +5,12 @@ import (
 	"mime"
 	"net/http"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/openapi"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 )
@@ -20,11 +20,11 @@ type canonical struct {
 	service  *exchange.Service
 	decider  *access.Decider
 	counters map[string]*metrics.Point // by point
-	streams  *memory.Budget
+	streams  *limits.Budget
 }
 
 func newCanonical(s *exchange.Service, d *access.Decider) *canonical {
-	c := &canonical{service: s, decider: d, counters: make(map[string]*metrics.Point), streams: memory.NewBudget(maxStreams)}
+	c := &canonical{service: s, decider: d, counters: make(map[string]*metrics.Point), streams: limits.NewBudget(maxStreams)}
 	for _, p := range decision.Points() {
 		c.counters[p.Name] = s.Metrics.Point(p.Name)
 	}

@@ -4,8 +4,6 @@
 // decisions are as package decision has them, is in this package. It knows neither OPA
 // nor documents.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // gin is used in this package alone: protocols are handlers of net/http, which take

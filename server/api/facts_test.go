@@ -35,8 +35,12 @@ func (j *judge) Access(_ context.Context, r *decision.Request) decision.Decision
 		return decision.Decision{Denied: true, Reason: "no pod: " + r.PodError, Pods: []decision.PodOutcome{{Policy: "p", Action: "deny"}}}
 	case r.Subresource == "exec":
 		return decision.Decision{Allowed: true, Reason: "of " + r.Tenant, Pods: []decision.PodOutcome{{Policy: "p", Action: "allow", Evaluated: true}}}
+	case r.Verb == "update" && r.NamespaceLabels == nil:
+		return decision.Decision{Denied: true, Unknown: decision.Facts{NamespaceLabels: true}}
+	case r.Verb == "update" && r.Labels == nil:
+		return decision.Decision{Denied: true, Reason: "labels are unknown", Unknown: decision.Facts{Labels: true, Node: true}}
 	case r.Verb == "delete" && r.NamespaceLabels == nil:
-		return decision.Decision{Denied: true, Reason: "denied by DenyPolicy p, rule 0" + unknownLabels, LabelsUnknown: true}
+		return decision.Decision{Denied: true, Reason: "denied by DenyPolicy p, rule 0" + unknownLabels, Unknown: decision.Facts{NamespaceLabels: true}}
 	}
 	return decision.Decision{Allowed: true, Reason: r.Cluster + " " + r.Session + " " + r.Escalation}
 }
@@ -45,6 +49,7 @@ func (j *judge) Access(_ context.Context, r *decision.Request) decision.Decision
 type atlas struct {
 	read    []decision.Facts
 	nothing bool
+	bare    bool // labels of objects cannot be read
 	inside  func()
 }
 
@@ -70,6 +75,9 @@ func (a *atlas) Complete(_ context.Context, r *decision.Request, w decision.Fact
 	if w.NamespaceLabels {
 		r.NamespaceLabels = map[string]string{}
 	}
+	if w.Labels && !a.bare {
+		r.Labels = map[string]string{}
+	}
 }
 
 func (*atlas) Labels(string) map[string]string { return nil }
@@ -78,6 +86,8 @@ func TestFacts(t *testing.T) {
 	const exec = `"resourceAttributes":{"verb":"create","resource":"pods","subresource":"exec","namespace":"s","name":"p"}`
 	const remove = `"resourceAttributes":{"verb":"delete","resource":"deployments","group":"apps","namespace":"s","name":"p"}`
 	const get = `"resourceAttributes":{"verb":"get","resource":"pods","namespace":"s","name":"p"}`
+	const update = `"resourceAttributes":{"verb":"update","resource":"deployments","group":"apps","namespace":"s","name":"p"}`
+	object := decision.Facts{Labels: true, Node: true}
 	pod, labels := decision.Facts{Pod: true, NamespaceLabels: true}, decision.Facts{NamespaceLabels: true}
 	for _, tt := range []struct {
 		name, path, spec string
@@ -94,6 +104,8 @@ func TestFacts(t *testing.T) {
 		{"an evaluation error", "", exec, &judge{err: errors.New("no answer")}, &atlas{}, false, "denied: evaluation error: no answer", nil},
 		{"labels decide", "", remove, &judge{}, &atlas{}, true, "prod  ", []decision.Facts{labels}},
 		{"labels cannot be read", "", remove, &judge{}, &atlas{nothing: true}, false, unknownLabels, []decision.Facts{labels}},
+		{"labels of the object decide", "", update, &judge{}, &atlas{}, true, "prod  ", []decision.Facts{labels, object}},
+		{"labels of the object cannot be read", "", update, &judge{}, &atlas{bare: true}, false, "labels are unknown", []decision.Facts{labels, object}},
 		{"nothing is needed", "", get, &judge{}, &atlas{}, true, "prod  ", nil},
 		{"claims", "", get + `,"extra":{"my/session":["s"],"my/escalation":["e"]}`, &judge{}, &atlas{}, true, "prod s e", nil},
 		{"claims without clusters", "", get + `,"extra":{"my/session":["s"],"my/escalation":["e"]}`, &judge{}, nil, true, " s e", nil},

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
 	"github.com/writ-policy/writ/server/auth"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
@@ -157,7 +157,7 @@ func TestShedding(t *testing.T) {
 func TestValuesAreCharged(t *testing.T) {
 	for _, endpoint := range bodyEndpoints {
 		t.Run(endpoint.name, func(t *testing.T) {
-			f, values := &fake{}, memory.NewBudget(100)
+			f, values := &fake{}, limits.NewBudget(100)
 			m, o := endpoints(f, func(o *Options) { o.Values = values })
 			h := New(o)
 			values.Acquire(98)

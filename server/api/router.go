@@ -10,10 +10,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/api/authzen"
-	"github.com/writ-policy/writ/server/api/console"
 	"github.com/writ-policy/writ/server/api/dashboard"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
@@ -21,10 +21,10 @@ import (
 	"github.com/writ-policy/writ/server/api/origin"
 	"github.com/writ-policy/writ/server/api/questions"
 	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/handler"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/server/view"
 )
 
 // Options configure the endpoints. Current and Metrics are required.
@@ -53,7 +53,7 @@ type Options struct {
 	Clusters access.Clusters
 	// Console answers what the web console shows; nil means that the listener is
 	// without its endpoints. ConsoleApart is true if another listener has them.
-	Console      view.Console
+	Console      console.Console
 	ConsoleApart bool
 	// Recorder keeps decisions; nil keeps none.
 	Recorder access.Recorder
@@ -77,7 +77,7 @@ type Options struct {
 	// MaxValues is how many JSON values a body may have; zero means defaultMaxValues.
 	// Values is the budget of values of all requests together; nil is unlimited.
 	MaxValues int
-	Values    *memory.Budget
+	Values    *limits.Budget
 	// MaxAnswer is the size in bytes of the largest answer to who-can and what-can; zero
 	// means defaultMaxAnswer.
 	MaxAnswer int
@@ -122,7 +122,7 @@ func New(o Options) http.Handler {
 		routes = append(routes, ops.metrics())
 	}
 	if o.Console != nil {
-		routes = append(routes, consoleRoutes(console.New(o.consoleService(), o.Console))...)
+		routes = append(routes, consoleRoutes(handler.New(o.consoleService(), o.Console))...)
 	}
 	if o.Poke != nil && o.PokeSecret != nil {
 		routes = append(routes, ops.pokes())
@@ -135,7 +135,7 @@ func New(o Options) http.Handler {
 func (o *Options) consoleService() *exchange.Service {
 	return exchange.New(exchange.Options{
 		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger,
-		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: console.Places, Timeout: console.Timeout,
+		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: handler.Places, Timeout: handler.Timeout,
 	})
 }
 
@@ -184,7 +184,7 @@ func NewConsole(o Options) http.Handler {
 	service := o.consoleService()
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service}
-	routes := consoleRoutes(console.New(service, o.Console))
+	routes := consoleRoutes(handler.New(service, o.Console))
 	return w.router("writ: web console", append(routes, ops.start(consoleIndex)))
 }
 

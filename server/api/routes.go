@@ -3,9 +3,9 @@ package api
 import (
 	"net/http"
 
+	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/api/authzen"
-	"github.com/writ-policy/writ/server/api/console"
 	"github.com/writ-policy/writ/server/api/dashboard"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
@@ -14,8 +14,10 @@ import (
 	"github.com/writ-policy/writ/server/api/origin"
 	"github.com/writ-policy/writ/server/api/questions"
 	"github.com/writ-policy/writ/server/auth"
-	"github.com/writ-policy/writ/server/view"
-	"github.com/writ-policy/writ/translator/change/question"
+	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/handler"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/filters"
 )
 
 // route is an endpoint: methods, separated by spaces, of a pattern of gin.
@@ -168,6 +170,14 @@ func questionRoutes(q *questions.API) []route {
 	op := openapi.Operation{Tag: "Questions", IsOfRevision: true}
 	return []route{
 		{
+			methods: "POST", pattern: "/v1/filters/visibility", role: auth.Authenticated, handler: q.Filter(decision.Visibility),
+			about: op.For("States under which condition rows of a table are visible; 422 if the target cannot say it exactly.", openapi.Name("FilterRequest"), filters.Answer{}),
+		},
+		{
+			methods: "POST", pattern: "/v1/filters/access", role: auth.Authenticated, handler: q.Filter(decision.Access),
+			about: op.For("States under which condition rows of a table are allowed; 422 if the target cannot say it exactly.", openapi.Name("FilterRequest"), filters.Answer{}),
+		},
+		{
 			methods: "POST", pattern: "/v1/who-can", role: auth.Auditor, handler: q.WhoCan(),
 			about: op.For("Lists who may do something.", openapi.Name("WhoCanRequest"), question.WhoCan{}).With(
 				openapi.Parameter{Name: "limit", Description: "The number of subjects of a page.", Schema: 0},
@@ -185,33 +195,33 @@ func questionRoutes(q *questions.API) []route {
 }
 
 // consoleRoutes are the endpoints of what the web console shows.
-func consoleRoutes(a *console.API) []route {
+func consoleRoutes(a *handler.API) []route {
 	op := openapi.Operation{Tag: "Console"}
 	p := func(name, description string) openapi.Parameter {
 		return openapi.Parameter{Name: name, Description: description}
 	}
 	limit := openapi.Parameter{Name: "limit", Description: "The number of rows of a page, 50 unless given.", Schema: 0}
 	after := p("after", "after of the page before.")
-	matrix := op.For("Lists who can do something, or what a subject can do; about others for auditors.", nil, view.Matrix{}).With(
+	matrix := op.For("Lists who can do something, or what a subject can do; about others for auditors.", nil, console.Matrix{}).With(
 		p("of", "who or what."), p("resource", "The resource, of who."), p("apiGroup", "Its API group, * for all; unless given, that in which documents name the resource."), p("name", "Its name."), p("subject", "The subject, of what."),
-		p("namespace", "The namespace; all of them and requests without one unless given."), p("facts", "What is known of the request, as a JSON object of its labels, namespaceLabels, cluster, tenant, session, escalation, fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."), p("only", "1 leaves out subjects whom no rule allows something, of who."),
+		p("namespace", "The namespace; all of them and requests without one unless given."), p("facts", "What is known of the request, as a JSON object of its labels, namespaceLabels, cluster, tenant, session, escalation, fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."), p("only", "1 leaves out subjects whom no rule allows something, and resources that no rule allows the subject something on."),
 		limit, after, p("format", "json or csv; csv has all rows."))
 	matrix.Media = []string{"text/csv"}
-	subject := op.For("Lists what documents bind to a subject; to others for auditors.", nil, view.Subject{}).With(
+	subject := op.For("Lists what documents bind to a subject; to others for auditors.", nil, console.Subject{}).With(
 		p("subject", "user:NAME, group:NAME or a name of either; the caller unless given."), limit, after)
-	topology := op.For("Shows how gateways, listeners, routes and rules are connected.", nil, view.Topology{}).With(
+	topology := op.For("Shows how gateways, listeners, routes and rules are connected.", nil, console.Topology{}).With(
 		p("gateway", "NAMESPACE/NAME; all gateways unless given."), p("format", "json, dot or mermaid."))
 	topology.Media = []string{"text/plain"}
 	events := op.For("Streams what happens as server-sent events.", nil, nil).With(p("decisions", "1 for decisions as well."))
 	events.Media = []string{"text/event-stream"}
-	diff := op.For("Compares two revisions; 202 while the comparison is being made.", nil, view.Diff{}).With(
+	diff := op.For("Compares two revisions; 202 while the comparison is being made.", nil, console.Diff{}).With(
 		p("from", "The first digits of a revision."), p("to", "The first digits of another one."))
 	diff.Others = map[int]any{http.StatusAccepted: openapi.Name("Object")}
-	propose := op.For("Compares what is served with the documents after a change, which is not served; 422 with diagnostics if the documents have errors.", view.Proposal{}, view.Diff{})
-	risks := op.For("Lists dangerous grants, those that are not accepted and the most severe first; 202 while they are searched.", nil, view.Risks{}).With(
+	propose := op.For("Compares what is served with the documents after a change, which is not served; 422 with diagnostics if the documents have errors.", console.Proposal{}, console.Diff{})
+	risks := op.For("Lists dangerous grants, those that are not accepted and the most severe first; 202 while they are searched.", nil, console.Risks{}).With(
 		p("code", "A code, such as risk-exec."), p("severity", "critical, high, medium or low."), p("subject", "A part of the name of a subject."), limit, after)
 	risks.Others = diff.Others
-	explain := op.For("Explains the decision on a request; about others for auditors.", openapi.Name("Object"), view.Explanation{}).With(
+	explain := op.For("Explains the decision on a request; about others for auditors.", openapi.Name("Object"), console.Explanation{}).With(
 		p("point", "access, visibility or gateway."), p("at", "The time of the decision, as RFC 3339; now unless given."))
 	list := func(pattern string, about openapi.Operation, handler http.HandlerFunc) route {
 		return route{methods: "GET", pattern: pattern, role: auth.Auditor, handler: a.Named(handler), about: about}
@@ -219,23 +229,25 @@ func consoleRoutes(a *console.API) []route {
 	return []route{
 		{methods: "POST", pattern: "/v1/explanations/:point", role: auth.Authenticated, handler: a.Named(a.Explanation()), about: explain},
 		list("/v1/events", events, a.Events),
-		list("/v1/rates", op.For("Shows how many decisions were made in the last 15 minutes.", nil, view.Rates{}), a.Rates()),
-		list("/v1/names", op.For("Lists names that documents have in a field of requests.", nil, view.Names{}).With(
+		list("/v1/rates", op.For("Shows how many decisions were made in the last 15 minutes.", nil, console.Rates{}), a.Rates()),
+		list("/v1/names", op.For("Lists names that documents have in a field of requests.", nil, console.Names{}).With(
 			p("field", "user, groups, subject, verb, resource, apiGroup, namespace, cluster, type or role."), p("prefix", "What names begin with, or contain.")), a.Names()),
 		{methods: "GET", pattern: "/v1/matrix", role: auth.Authenticated, handler: a.Named(a.Matrix()), about: matrix},
 		{methods: "GET", pattern: "/v1/subject", role: auth.Authenticated, handler: a.Named(a.Subject()), about: subject},
-		list("/v1/role", op.For("Shows a role with its rules and the subjects of its bindings.", nil, view.Role{}).With(
+		list("/v1/role", op.For("Shows a role with its rules and the subjects of its bindings.", nil, console.Role{}).With(
 			p("family", "kubernetes or origin; the one that has the role unless given."), p("namespace", "The namespace of the role; empty for a ClusterRole."), p("name", "The name of the role."), limit, after), a.Role()),
-		list("/v1/documents", op.For("Lists the files of documents, and the mistakes in them.", nil, view.Files{}), a.Files()),
-		list("/v1/documents/*path", op.For("Shows a file of documents with the counts of its rules.", nil, view.Document{}).With(
+		list("/v1/documents", op.For("Lists the files of documents, and the mistakes in them.", nil, console.Files{}), a.Files()),
+		list("/v1/documents/*path", op.For("Shows a file of documents with the counts of its rules.", nil, console.Document{}).With(
 			p("path", "The exact name of the file."), openapi.Parameter{Name: "line", Description: "A line that is shown.", Schema: 0}), a.Document()),
-		list("/v1/rules", op.For("Lists rules by how often they decided.", nil, view.Rules{}).With(p("never", "1 for rules that never decided."), limit, after), a.Rules()),
+		list("/v1/rules", op.For("Lists rules by how often they decided.", nil, console.Rules{}).With(p("never", "1 for rules that never decided."), limit, after), a.Rules()),
 		list("/v1/topology", topology, a.Topology()),
-		list("/v1/revisions", op.For("Lists the revisions that can be compared.", nil, view.Revisions{}), a.Revisions()),
+		list("/v1/revisions", op.For("Lists the revisions that can be compared.", nil, console.Revisions{}), a.Revisions()),
 		list("/v1/diff", diff, a.Diff()),
 		{methods: "POST", pattern: "/v1/diff", role: auth.Auditor, handler: a.Named(a.Propose()), about: propose},
 		list("/v1/risks", risks, a.Risks()),
-		list("/v1/log", op.For("Lists recorded decisions, newest first.", nil, view.Log{}).With(
+		list("/v1/sessions", op.For("Lists sessions, those that hold first, and the escalations by which they are requested.", nil, console.Sessions{}).With(
+			p("user", "A part of the name of a holder."), p("cluster", "The name of a cluster."), p("state", "holds, begins, ended or refused."), limit, after), a.Sessions()),
+		list("/v1/log", op.For("Lists recorded decisions, newest first.", nil, console.Log{}).With(
 			p("outcome", "allow, deny, none or error."), p("user", "A part of the user."), p("resource", "A part of the resource or type."),
 			p("namespace", "A part of the namespace."), p("point", "The point."), p("endpoint", "A part of the endpoint."),
 			openapi.Parameter{Name: "before", Description: "The id of a decision; older ones are listed.", Schema: 0}, limit, after), a.Log()),

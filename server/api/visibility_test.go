@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
 )
 
 // viewing is a fake that shows users the items of their name.
@@ -258,7 +258,7 @@ func TestValuesOfStreams(t *testing.T) {
 		{"a request without values left", `{"user":"a"}`, "too many values", 503, 999},
 		{"an item without values left", "{\"user\":\"a\"}\n{\"name\":\"a\",\"labels\":{}}", `"message":"too many values in flight"`, 200, 997},
 	} {
-		values := memory.NewBudget(1000)
+		values := limits.NewBudget(1000)
 		values.Acquire(row.held)
 		_, o := endpoints(&fake{}, func(o *Options) { o.Current, o.MaxValues, o.Values = serving(&viewing{}), 100, values })
 		w := post(New(o), linesMedia, row.body)
@@ -324,7 +324,7 @@ func TestLongLists(t *testing.T) {
 		"a list with a long body": {visiblePath, `{"user":"a",` + strings.Replace(items, `"a"`, `"`+strings.Repeat("a", 10_000)+`"`, 1) + `}`, 0, 413},
 		"groups of a user":        {"/v1/decisions/access", `{"user":"a","verb":"get","resource":"pods","groups":[` + strings.Repeat(`"g",`, 300) + `"g"]}`, 0, 413},
 	} {
-		values := memory.NewBudget(3000)
+		values := limits.NewBudget(3000)
 		values.Acquire(row.held)
 		_, o := endpoints(&fake{}, func(o *Options) {
 			o.Current, o.MaxValues, o.MaxBody, o.Values = serving(&viewing{}), 100, 10_000, values

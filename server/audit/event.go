@@ -3,8 +3,6 @@
 // a file and a webhook. The package makes no decisions, and a slow receiver does not
 // delay them.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Events for the webhook wait in a queue of fixed length. If the queue is full, events

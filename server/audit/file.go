@@ -9,8 +9,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // file is a file that events are appended to.

@@ -11,9 +11,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/writ-policy/writ/internal/progress"
+	"github.com/writ-policy/writ/internal/redirect"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/progress"
-	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
 // Bounds of the delivery.

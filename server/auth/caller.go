@@ -6,8 +6,6 @@
 // There is one Rule for each listener, and each endpoint states its Role. Roles follow
 // from the groups of a caller and from flags, never from documents: an endpoint that
 // shows broken documents must not depend on them.
-//
-// Not part of the promised API; see package writ.
 package auth
 
 import (

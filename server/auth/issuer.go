@@ -19,8 +19,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/writ-policy/writ/server/memory"
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/limits"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 // IssuerOptions name an OpenID Connect issuer and the claims of its tokens. The zero value
@@ -128,7 +128,7 @@ func (i *Issuer) readAuthorities() error {
 	}
 	i.authorities, i.transport = content, transport
 	i.client = &http.Client{
-		Transport: progress.Transport(memory.Responses(transport, maxIssuer)), Timeout: issuerTimeout,
+		Transport: progress.Transport(limits.Responses(transport, maxIssuer)), Timeout: issuerTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return nil

@@ -2,8 +2,6 @@
 // decisions cached, so that what asks them knows of no cache. The package does not read
 // documents and does not decide.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // The key is the projection of the request: requests that the documents cannot tell apart
@@ -172,7 +170,7 @@ func accessAnswer(d decision.Decision) answer[decision.Decision] {
 // share with the engine as well: an estimate that is too high is safe.
 func weigh(d *decision.Decision) int {
 	const aDecision, aMatch, aVia = 200, 240, 80
-	weight := aDecision + len(d.Reason)
+	weight := aDecision + len(d.Reason) + len(d.Sufficient)
 	for _, warning := range d.Warnings {
 		weight += len(warning) + 16
 	}

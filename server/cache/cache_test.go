@@ -107,15 +107,15 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range 2000 {
 		c.Of(next).Access(t.Context(), &decision.Request{User: "u", Verb: "get", Resource: "pods", Name: fmt.Sprint(i, strings.Repeat("n", i%900))})
 		sum := 0
-		for _, e := range c.access.entries {
+		for _, e := range c.access.kept.Values() {
 			sum += e.weight
 		}
 		if sum != c.access.weight || sum > bound {
 			t.Fatalf("got %d bytes of entries, counted as %d, want at most %d", sum, c.access.weight, bound)
 		}
 	}
-	if len(c.access.entries) < 50 {
-		t.Errorf("got only %d entries", len(c.access.entries))
+	if c.access.kept.Len() < 50 {
+		t.Errorf("got only %d entries", c.access.kept.Len())
 	}
 }
 
@@ -314,5 +314,19 @@ func BenchmarkHit(b *testing.B) {
 		if !c.Of(next).Access(b.Context(), r).Denied {
 			continue
 		}
+	}
+}
+
+// A look-up copies neither the key nor the decision.
+func TestLookUpAllocatesNothing(t *testing.T) {
+	table := newTable[decision.Decision](metrics.New(), time.Now, 10, 1<<20, func(int) {})
+	key := []byte(strings.Repeat("k", 300))
+	table.keep(string(key), answer[decision.Decision]{revision: "r", bytes: 100})
+	if got := testing.AllocsPerRun(100, func() {
+		if table.find(key, time.Now) == nil {
+			t.Error("the answer is not found")
+		}
+	}); got != 0 {
+		t.Errorf("a look-up allocates %v times", got)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+	"unsafe"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/dates"
@@ -12,25 +15,21 @@ import (
 // table keeps the decisions of one point by the keys of their requests, in the order of
 // their last use. It is safe for concurrent use.
 type table[D any] struct {
-	metrics    *metrics.Metrics
-	now        func() time.Time
-	maxEntries int // with zero or less, nothing is kept
-	maxBytes   int
-	count      func(change int) // records how the number of entries changes
+	metrics  *metrics.Metrics
+	now      func() time.Time
+	maxBytes int
+	count    func(change int) // records how the number of entries changes
 
-	mu      sync.Mutex // held to read and write the fields below, never while evaluating
-	entries map[string]*entry[D]
-	uses    entry[D] // head of a list whose ends are linked: next is the newest entry
-	weight  int      // estimated bytes of all entries
+	mu      sync.Mutex                        // held to read and write the fields below, never while evaluating
+	kept    *simplelru.LRU[string, *entry[D]] // nil if nothing is kept
+	weight  int                               // estimated bytes of all entries
 	flights map[flightKey]*flight[D]
 }
 
-// entry is a decision. Apart from its links it is immutable.
+// entry is a decision. It is immutable.
 type entry[D any] struct {
 	answer[D]
-	key            string
-	weight         int
-	next, previous *entry[D]
+	weight int
 }
 
 // answer is a decision and where it is valid.
@@ -58,29 +57,35 @@ type flight[D any] struct {
 }
 
 func newTable[D any](m *metrics.Metrics, now func() time.Time, entries, bytes int, count func(int)) *table[D] {
-	t := &table[D]{
-		metrics: m, now: now, maxEntries: entries, maxBytes: bytes, count: count,
-		entries: make(map[string]*entry[D]), flights: make(map[flightKey]*flight[D]),
+	t := &table[D]{metrics: m, now: now, maxBytes: bytes, count: count, flights: make(map[flightKey]*flight[D])}
+	if entries > 0 {
+		// NewLRU fails only for a size that is not positive.
+		t.kept, _ = simplelru.NewLRU(entries, func(_ string, e *entry[D]) {
+			t.weight -= e.weight
+			t.count(-1)
+		})
 	}
-	t.uses.next, t.uses.previous = &t.uses, &t.uses
 	return t
 }
 
 // find returns the answer for a key, or nil if the table has no answer that is valid now.
 // The clock is read only for an answer that ends.
 func (t *table[D]) find(key []byte, now func() time.Time) *answer[D] {
+	if t.kept == nil {
+		return nil
+	}
+	// The bytes as a string, without a copy: a look-up does not keep its key.
+	text := unsafe.String(unsafe.SliceData(key), len(key))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := t.entries[string(key)]
-	if e == nil {
+	e, found := t.kept.Get(text)
+	if !found {
 		return nil
 	}
 	if e.ends() && !e.isValid(now()) {
-		t.remove(e)
+		t.kept.Remove(text)
 		return nil
 	}
-	e.unlink()
-	e.linkAfter(&t.uses)
 	return &e.answer
 }
 
@@ -160,38 +165,22 @@ func (t *table[D]) keep(key string, a answer[D]) {
 		var none D
 		a.decision = none
 	}
-	e := &entry[D]{answer: a, key: key, weight: entryBytes + len(key) + a.bytes}
+	e := &entry[D]{answer: a, weight: entryBytes + len(key) + a.bytes}
 	// A single large decision must not evict all others.
-	if a.bytes == 0 || e.weight > t.maxBytes/64 || t.maxEntries <= 0 || !a.isValid(t.now()) {
+	if a.bytes == 0 || t.kept == nil || e.weight > t.maxBytes/64 || !a.isValid(t.now()) {
 		return
 	}
-	if earlier := t.entries[key]; earlier != nil {
-		t.remove(earlier)
-	}
-	t.entries[key] = e
-	e.linkAfter(&t.uses)
+	t.kept.Remove(key)
 	t.weight += e.weight
 	t.count(1)
-	for len(t.entries) > t.maxEntries || t.weight > t.maxBytes {
-		t.remove(t.uses.previous)
+	if t.kept.Add(key, e) {
+		t.metrics.CacheEvicted()
+	}
+	for t.weight > t.maxBytes {
+		t.kept.RemoveOldest()
 		t.metrics.CacheEvicted()
 	}
 }
 
-// remove removes an entry. It is called with mu held.
-func (t *table[D]) remove(e *entry[D]) {
-	delete(t.entries, e.key)
-	e.unlink()
-	t.weight -= e.weight
-	t.count(-1)
-}
-
-func (e *entry[D]) unlink() { e.previous.next, e.next.previous = e.next, e.previous }
-
-func (e *entry[D]) linkAfter(head *entry[D]) {
-	e.previous, e.next = head, head.next
-	e.previous.next, e.next.previous = e, e
-}
-
 // entryBytes estimates what an entry takes besides its key and its decision.
-const entryBytes = 200
+const entryBytes = 240

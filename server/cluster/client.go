@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -14,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/writ-policy/writ/internal/limits"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // maxResponse bounds a response of an API server. A longer response is truncated and
@@ -28,7 +29,9 @@ type client struct {
 	config *rest.Config
 	open   func() (*rest.RESTClient, error) // opened on first use
 	places chan struct{}                    // one element per fetch in progress
-	self   atomic.Pointer[string]           // our user name in the cluster, once known
+	// objects means that objects of any kind are read.
+	objects bool
+	self    atomic.Pointer[string] // our user name in the cluster, once known
 }
 
 func newClient(entry *clusterEntry, o Options) (*client, error) {
@@ -40,14 +43,14 @@ func newClient(entry *clusterEntry, o Options) (*client, error) {
 	config.QPS = -1 // places bounds the fetches
 	config.UserAgent = "writ"
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return progress.Transport(memory.Responses(next, maxResponse))
+		return progress.Transport(limits.Responses(next, maxResponse))
 	})
 	config.APIPath = "/api"
 	config.GroupVersion = &schema.GroupVersion{Version: "v1"}
 	config.ContentConfig.ContentType = "application/json"
 	config.ContentConfig.AcceptContentTypes = "application/json"
 	config.NegotiatedSerializer = statuses()
-	c := &client{config: config, places: make(chan struct{}, o.Places)}
+	c := &client{config: config, places: make(chan struct{}, o.Places), objects: entry.Facts.Labels}
 	c.open = sync.OnceValues(func() (*rest.RESTClient, error) { return rest.RESTClientFor(config) })
 	return c, nil
 }
@@ -88,9 +91,13 @@ func (c *client) complete(ctx context.Context, r *decision.Request, w decision.F
 	}
 	defer c.leave()
 	var labels map[string]string
+	var read object
 	var reading sync.WaitGroup
 	if w.NamespaceLabels && r.Namespace != "" {
 		reading.Go(func() { labels = c.namespaceLabels(ctx, r) })
+	}
+	if w.Labels || w.Node {
+		reading.Go(func() { read = c.object(ctx, r, w.Node) })
 	}
 	if w.Pod {
 		r.Pod, r.PodError = c.pod(ctx, r.Namespace, r.Name)
@@ -98,6 +105,16 @@ func (c *client) complete(ctx context.Context, r *decision.Request, w decision.F
 	reading.Wait()
 	if labels != nil {
 		r.NamespaceLabels = labels
+	}
+	if w.Labels {
+		r.Labels = read.labels
+	}
+	if w.Node && read.node != "" {
+		r.Attributes = maps.Clone(r.Attributes)
+		if r.Attributes == nil {
+			r.Attributes = make(map[string]any, 1)
+		}
+		r.Attributes[decision.AttributePodNode] = read.node
 	}
 }
 

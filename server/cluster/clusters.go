@@ -179,12 +179,16 @@ func (c *Clusters) Labels(name string) map[string]string {
 	return nil
 }
 
-// Complete fetches the missing facts into r: Pod or PodError, and NamespaceLabels, which
-// stay unknown if they cannot be read. It returns before the deadline of ctx, so that
-// there is time left for the decision.
+// Complete fetches the missing facts into r: Pod or PodError, and the others, which stay
+// unknown if they cannot be read. Labels and Node are read only if the file asks for them.
+// It returns before the deadline of ctx, so that there is time left for the decision.
 func (c *Clusters) Complete(ctx context.Context, r *decision.Request, w decision.Facts) {
 	found := c.active.Load().clusters[r.Cluster]
-	if found == nil || found.client == nil || !w.Pod && !w.NamespaceLabels {
+	if found == nil || found.client == nil {
+		return
+	}
+	w.Labels, w.Node = w.Labels && found.Facts.Labels, w.Node && found.Facts.Node
+	if w == (decision.Facts{}) {
 		return
 	}
 	bound := c.options.Timeout

@@ -53,6 +53,10 @@ func TestRead(t *testing.T) {
 		{"a string for a boolean", "clusters: [{name: a, default: 'true'}]\n", "default must be true or false"},
 		{"a label that is not a string", "clusters: [{name: a, labels: {x: 1}}]\n", "the label x must be a string"},
 		{"labels that are a list", "clusters: [{name: a, labels: [x]}]\n", "labels must be a mapping"},
+		{"facts", "clusters: [{name: a, kubeconfig: k.yaml, facts: [labels, node]}]\n", ""},
+		{"an unknown fact", "clusters:\n  - name: a\n    kubeconfig: k.yaml\n    facts: [labels,\n      nodes]\n", `clusters.yaml:5: unknown fact "nodes"; there are labels and node`},
+		{"facts that are a word", "clusters: [{name: a, kubeconfig: k.yaml, facts: labels}]\n", "facts must be a list"},
+		{"facts that nothing can read", "clusters:\n  - {name: a, facts: [labels]}\n", `clusters.yaml:2: cluster "a" has facts`},
 		{"an alias", "clusters: [&a {name: a}, *a]\n", "a cluster must be a mapping"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,10 +1,8 @@
 // Package cluster fetches facts that a review does not contain from its cluster: the
-// pod of an exec, attach or portforward, and the labels of a namespace. The input is a
-// request and the facts that are missing. The output is the request with the facts, or
-// with the reason why they are not available. The package does not know which facts
-// are needed or what follows from them.
-//
-// Not part of the promised API; see package writ.
+// pod of an exec, attach or portforward, the labels of a namespace, and labels and node of
+// the object that a review names. The input is a request and the facts that are missing. The
+// output is the request with the facts, or with the reason why they are not available. The
+// package does not know which facts are needed or what follows from them.
 //
 // # Design
 //
@@ -17,5 +15,5 @@
 //
 // If the cluster's API server uses this server as its authorizer, each fetch results in
 // a review here. Fetches therefore have a limit of their own per cluster, and a review
-// about our own fetch never fetches namespace labels.
+// about our own fetch never fetches labels.
 package cluster

@@ -50,20 +50,7 @@ func (c *client) namespaceLabels(ctx context.Context, r *decision.Request) map[s
 	if namespace["kind"] != "Namespace" || metadata["name"] != r.Namespace {
 		return nil
 	}
-	labels := map[string]string{}
-	if metadata["labels"] == nil {
-		return labels
-	}
-	words, ok := metadata["labels"].(map[string]any)
-	for key, word := range words {
-		text, isText := word.(string)
-		ok = ok && isText
-		labels[key] = text
-	}
-	if !ok {
-		return nil
-	}
-	return labels
+	return readLabels(metadata)
 }
 
 // isOwnFetch reports whether r may be a review about one of our own fetches. Fetching a
@@ -71,7 +58,10 @@ func (c *client) namespaceLabels(ctx context.Context, r *decision.Request) map[s
 // wait for fetches would use up the places. If our user name is not known, r counts as
 // one.
 func (c *client) isOwnFetch(ctx context.Context, r *decision.Request) bool {
-	if r.Verb != "get" || r.APIGroup != "" || r.Subresource != "" || r.Resource != "namespaces" && r.Resource != "pods" {
+	if r.Verb != "get" || r.Subresource != "" {
+		return false
+	}
+	if core := r.APIGroup == "" && (r.Resource == "namespaces" || r.Resource == "pods"); !core && !c.objects {
 		return false
 	}
 	self, err := c.identity(ctx)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/server/decision"
 )
 
 // clusterEntry is an entry of the clusters file.
@@ -20,6 +22,8 @@ type clusterEntry struct {
 	Tenant     string
 	Labels     map[string]string
 	Default    bool
+	// Facts are what may be read of the object that a review names.
+	Facts decision.Facts
 
 	line int
 }
@@ -103,6 +107,8 @@ func parseCluster(node *yaml.Node, dir string) (*clusterEntry, error) {
 			c.Tenant, err = readString(key, value)
 		case "default":
 			c.Default, err = readBool(key, value)
+		case "facts":
+			c.Facts, err = readFacts(value)
 		case "labels":
 			c.Labels = map[string]string{}
 			err = members(value, "labels", func(name string, label *yaml.Node) (bool, error) {
@@ -124,6 +130,8 @@ func parseCluster(node *yaml.Node, dir string) (*clusterEntry, error) {
 		return nil, mistakef(c.line, "the name %q must not contain a slash: it is a path segment", c.Name)
 	case c.Kubeconfig != "" && c.InCluster:
 		return nil, mistakef(c.line, "cluster %q has both kubeconfig and inCluster", c.Name)
+	case c.Facts != (decision.Facts{}) && c.Kubeconfig == "" && !c.InCluster:
+		return nil, mistakef(c.line, "cluster %q has facts, and neither kubeconfig nor inCluster to read them with", c.Name)
 	case c.Context != "" && c.Kubeconfig == "":
 		return nil, mistakef(c.line, "cluster %q has a context and no kubeconfig", c.Name)
 	}
@@ -155,6 +163,28 @@ func members(node *yaml.Node, what string, take func(key string, value *yaml.Nod
 		}
 	}
 	return nil
+}
+
+// readFacts reads a list of "labels" and "node".
+func readFacts(node *yaml.Node) (facts decision.Facts, err error) {
+	if node.Kind != yaml.SequenceNode {
+		return facts, mistakef(node.Line, "facts must be a list")
+	}
+	for _, element := range node.Content {
+		word, err := readString("a fact", element)
+		if err != nil {
+			return facts, err
+		}
+		switch word {
+		case "labels":
+			facts.Labels = true
+		case "node":
+			facts.Node = true
+		default:
+			return facts, mistakef(element.Line, "unknown fact %q; there are labels and node", word)
+		}
+	}
+	return facts, nil
 }
 
 func readString(key string, node *yaml.Node) (string, error) {

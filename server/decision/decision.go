@@ -26,12 +26,18 @@ type Decision struct {
 	// Pods holds the result of each deny policy that evaluated the pod, in order of
 	// evaluation; policies after the first denial are not evaluated.
 	Pods []PodOutcome `json:"-"`
-	// LabelsUnknown means that a deny rule matched only because the labels of the
-	// namespace are unknown.
-	LabelsUnknown bool `json:"-"`
+	// Unknown are the facts that the decision depends on and the request lacks: the labels
+	// of the namespace, if a deny rule matched only because they are unknown, and what the
+	// restrictions of undecided rules read of the object. Nothing for a request that names
+	// no object which exists already.
+	Unknown Facts `json:"-"`
 	// EvaluationError describes why the evaluation failed; empty if it succeeded. A
 	// decision with an evaluation error denies and must not be cached.
 	EvaluationError string `json:"-"`
+	// IsWorded means that the Rego of the bundle has written Reason: For leaves it.
+	IsWorded bool `json:"-"`
+	// Sufficient ends the reason that no rule allows a list: the selectors with which one does.
+	Sufficient string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
 	// Cached states that the decision was made for an earlier request.
@@ -62,6 +68,9 @@ type Matched struct {
 	// Via are the sessions through which alone the binding applies, by name; nil for one that
 	// applies to the user or a group of the request itself.
 	Via []Via `json:"via,omitempty"`
+	// Selector is "implied" if a restriction of the rule holds because of the selectors of the
+	// request, else empty.
+	Selector string `json:"selector,omitempty"`
 }
 
 // Via is a session whose group a binding names.
@@ -111,7 +120,27 @@ type Facts struct {
 	Pod bool
 	// NamespaceLabels are the labels of the request's namespace.
 	NamespaceLabels bool
+	// Labels are those of the object that the request names.
+	Labels bool
+	// Node is the node on which the pod that the request names runs.
+	Node bool
 }
+
+// Lacking returns those of the facts that r does not have, nor a reason why not.
+func (f Facts) Lacking(r *Request) Facts {
+	return Facts{
+		Pod:             f.Pod && r.Pod == nil && r.PodError == "",
+		NamespaceLabels: f.NamespaceLabels && r.NamespaceLabels == nil,
+		Labels:          f.Labels && r.Labels == nil,
+		Node:            f.Node && r.Pod == nil && r.Attributes[AttributePodNode] == nil,
+	}
+}
+
+// Keys of a request's attributes that sameMinionRestriction reads.
+const (
+	AttributeNode    = "minion"    // the requester's node
+	AttributePodNode = "podMinion" // the node of the pod
+)
 
 // RoleRef names the role that a binding refers to.
 type RoleRef struct {
@@ -152,8 +181,8 @@ type Exception struct {
 // request it was made for: the reason that no rule allows a request repeats values of the
 // request, and so do the implied groups.
 func (d Decision) For(r *Request) Decision {
-	if !d.Allowed && !d.Denied && len(d.Matched) == 0 && d.EvaluationError == "" {
-		d.Reason = NoRuleReason(r)
+	if !d.Allowed && !d.Denied && len(d.Matched) == 0 && d.EvaluationError == "" && !d.IsWorded {
+		d.Reason = NoRuleReason(r) + d.Sufficient
 	}
 	d.ImpliedGroups = r.implied
 	return d

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Encode returns r as the canonical request: one line of JSON, keys in a fixed order,
@@ -120,6 +120,9 @@ func (m *Matched) appendJSON(b []byte) []byte {
 	}
 	if len(m.Via) > 0 {
 		b = append(b, ']')
+	}
+	if m.Selector != "" {
+		b = appendMember(b, ",", "selector", m.Selector)
 	}
 	return append(b, '}')
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // InvalidRequest is the error for a body that is not a valid request.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Value is one JSON value of a body that Parse accepted. The empty Value is absent

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/analysis/statement"
 )
 
 // The points that have request and decision types of their own.

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -20,6 +20,10 @@ type Policies interface {
 	Revision() string
 	// Sequence is the bundle's sequence number; zero if it has none.
 	Sequence() int64
+
+	// ByOPA returns the points at which OPA evaluates the Rego of the bundle, with the
+	// reason: a compiled form of it decides at the others. It must not be modified.
+	ByOPA() map[string]string
 
 	// Now reads the clock of decisions.
 	Now() time.Time
@@ -118,6 +122,9 @@ func (Unavailable) Revision() string { return "" }
 
 // Sequence is zero.
 func (Unavailable) Sequence() int64 { return 0 }
+
+// ByOPA is empty.
+func (Unavailable) ByOPA() map[string]string { return nil }
 
 // Now reads the machine's clock.
 func (Unavailable) Now() time.Time { return time.Now() }

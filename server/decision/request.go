@@ -1,8 +1,6 @@
 // Package decision defines the types that all endpoints share: points, requests,
 // decisions, and the interface Policies, which decides requests. It depends neither
 // on OPA nor on any protocol.
-//
-// Not part of the promised API; see package writ.
 package decision
 
 import "strings"

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/jsontext"
 	"github.com/writ-policy/writ/translator/vocabulary"
 )
 

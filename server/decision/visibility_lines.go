@@ -7,7 +7,7 @@ import (
 	"io"
 	"iter"
 
-	"github.com/writ-policy/writ/server/memory"
+	"github.com/writ-policy/writ/internal/limits"
 )
 
 // Lines reads lines of JSON: a request with streamed items, which is a line with the
@@ -21,7 +21,7 @@ type Lines struct {
 	// MaxValues is how many JSON values a line may have; zero is unlimited. Values is
 	// charged for the request until Release, and for each item while it is in use.
 	MaxValues int
-	Values    *memory.Budget
+	Values    *limits.Budget
 
 	request int64 // values of the request, which are charged
 	in      *bufio.Reader
@@ -29,7 +29,7 @@ type Lines struct {
 
 // NewLines returns Lines that read from in, with lines of at most max bytes.
 func NewLines(in io.Reader, max int) *Lines {
-	return &Lines{Max: max, Values: new(memory.Budget), in: bufio.NewReaderSize(in, 64<<10)}
+	return &Lines{Max: max, Values: new(limits.Budget), in: bufio.NewReaderSize(in, 64<<10)}
 }
 
 // Request reads the first line. The error for an invalid request is an

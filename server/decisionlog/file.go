@@ -10,8 +10,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/plugins/logs"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/audit"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // filePlugin is the name of the file among OPA's plugins.

@@ -2,8 +2,6 @@
 // on the console, and at a server. Decisions come in; OPA's plugin masks, drops, buffers
 // and uploads them. The package does not know protocols.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A decision is queued as JSON and logged by one goroutine: masking evaluates Rego, which
@@ -30,10 +28,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/tracing"
 	"github.com/open-policy-agent/opa/v1/util"
 
+	"github.com/writ-policy/writ/internal/limits"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Options configure where decisions are logged. One of File and Config is required.
@@ -64,7 +62,7 @@ type Log struct {
 	log     *slog.Logger
 	metrics *metrics.Metrics
 	queue   chan decision.Event
-	room    *memory.Budget
+	room    *limits.Budget
 	manager *plugins.Manager
 	plugin  *logs.Plugin
 	file    *file // nil without a file
@@ -80,7 +78,7 @@ func Open(o Options) (*Log, error) {
 	}
 	l := &Log{
 		log: o.Logger, metrics: o.Metrics,
-		queue: make(chan decision.Event, maxQueued), room: memory.NewBudget(maxQueuedBytes),
+		queue: make(chan decision.Event, maxQueued), room: limits.NewBudget(maxQueuedBytes),
 	}
 	if err := l.setup(o, config, rules); err != nil {
 		return nil, fmt.Errorf("decision log: %w", err)

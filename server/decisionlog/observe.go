@@ -5,7 +5,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/tracing"
 
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 // OPA's clients have one place for the transport of uploads: a service of the process, which

@@ -32,6 +32,9 @@ func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 // decideAt is the only caller of evaluate: requests of callers and of gateway rules are
 // both about the cluster of the bundle.
 func (e *Engine) decideAt(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
+	if e.byOPA.at(decision.Access) != nil && !v.anonymous {
+		return e.accessByOPA(ctx, v.request, now)
+	}
 	if err := tables.CheckCluster(e.access.Cluster, v.request.Cluster); err != nil {
 		return decision.Decision{}, err
 	}
@@ -74,8 +77,9 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 	query := &e.queries.grants
 	if e.features.Has(tables.FeatureDenyPolicies) {
 		v.forms = otherForms(v.request, e.queries.denyResources)
-		if concerns, narrowed := v.lent.concern(e.denials, &v, at, span); concerns {
-			query, v.sendRequest, span = &e.queries.findings, true, narrowed
+		if e.denials.CanConcern(v.request, v.forms, v.lent.valid) {
+			query, v.sendRequest = &e.queries.findings, true
+			span = e.denials.Around(span, at, v.request, v.forms, v.lent.valid)
 		}
 	}
 	value, err := e.query(ctx, query, v, now)
@@ -91,8 +95,11 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 		d.Span, d.Warnings = span, v.lent.warnings(d.Warnings)
 		return d, nil
 	}
-	d := decideByRules(v.request, found.hold, found.undecided, v.lent.via)
+	d := decideByRules(v.request, found, v.lent.via)
 	d.Span = span
+	if len(found.undecided) > 0 {
+		d.Unknown = unknownFacts(v.request, v.hits)
+	}
 	found.denial.addTo(&d, now)
 	d.Warnings = v.lent.warnings(d.Warnings)
 	if e.access.ReadsClock && slices.ContainsFunc(v.hits, callsExtension) {
@@ -119,7 +126,8 @@ func holding(hits []match.Hit, at dates.Instant, span dates.Span) ([]match.Hit, 
 // decideByRules decides by the first hit that holds, an allow or a denial; without
 // hits, the request is not allowed. The decision equals that of
 // rego/writ/access/access.rego.
-func decideByRules(r *decision.Request, hits []match.Hit, undecided []string, via map[match.Hit][]*tables.Session) decision.Decision {
+func decideByRules(r *decision.Request, f findings, via map[match.Hit][]*tables.Session) decision.Decision {
+	hits, undecided := f.hold, f.undecided
 	slices.SortFunc(hits, compareHits)
 	slices.Sort(undecided)
 	d := decision.Decision{
@@ -129,11 +137,15 @@ func decideByRules(r *decision.Request, hits []match.Hit, undecided []string, vi
 	for i, h := range hits {
 		d.Matched[i] = matched(h)
 		end(&d.Matched[i], h, via[h])
+		if slices.Contains(f.selected, h) {
+			d.Matched[i].Selector = "implied"
+		}
 	}
 	if len(hits) > 0 {
 		d.Allowed, d.Denied = !hits[0].Deny(), hits[0].Deny()
 	}
-	d.Reason = reason(r, hits, d.Matched, via)
+	d.Sufficient = f.sufficient
+	d.Reason = reason(r, hits, d.Matched, via) + f.sufficient
 	return d
 }
 

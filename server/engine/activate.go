@@ -46,8 +46,9 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		return nil, err
 	}
 	var before *match.Tree
+	var sessions *match.Sessions
 	if o.Last != nil {
-		before = o.Last.tree
+		before, sessions = o.Last.tree, o.Last.sessions
 	}
 	e := &Engine{
 		revision:     b.Manifest.Revision,
@@ -64,25 +65,24 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		entities:     entitiesOf(b),
 		data:         dataOf(b),
 		tree:         match.Build(access, before),
-		sessions:     tables.Of[*tables.Sessions](b.Tables),
+		sessions:     match.IndexSessions(tables.Of[*tables.Sessions](b.Tables), sessions),
 		denials:      match.NewDenials(b.Tables),
 		tenants:      tables.TenantsOf(b.Tables),
 		now:          o.Now,
-		timeout:      o.Timeout,
+		timeout:      cmp.Or(o.Timeout, defaultTimeout),
 		requireRoute: o.RequireRoute,
-		overdue:      o.Overdue,
+		overdue:      overdueOf(o),
+	}
+	why, err := whyOPA(b, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.prepareByOPA(ctx, why); err != nil {
+		return nil, err
 	}
 	e.projected, e.earlier = project(b, e, o.Last)
 	if e.now == nil {
 		e.now = time.Now
-	}
-	e.timeout = cmp.Or(e.timeout, defaultTimeout)
-	switch {
-	case e.overdue != nil:
-	case o.Last != nil:
-		e.overdue = o.Last.overdue
-	default:
-		e.overdue = overdue.New(nil)
 	}
 	library.Compile(func() { e.points, err = queries.prepareGeneric(ctx, b) })
 	if err != nil {
@@ -92,6 +92,18 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		return nil, err
 	}
 	return e, nil
+}
+
+// overdueOf returns what counts evaluations beyond their time: that of the options, else of
+// the engine before.
+func overdueOf(o Options) *overdue.Runner {
+	switch {
+	case o.Overdue != nil:
+		return o.Overdue
+	case o.Last != nil:
+		return o.Last.overdue
+	}
+	return overdue.New(nil)
 }
 
 // addVisibility sets what answers at the visibility point.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -73,6 +74,16 @@ func (d *bundleData) open() (storage.Store, error) {
 		d.idle.Reset(d.keep)
 	}
 	return d.store, nil
+}
+
+// whole returns the data in OPA's form of values, whatever its size. It is not kept here.
+func (d *bundleData) whole() (storage.Store, error) {
+	unbounded := bundleData{tables: d.tables, features: d.features, footprint: d.footprint, max: math.MaxInt}
+	object, err := unbounded.object()
+	if err != nil {
+		return nil, err
+	}
+	return inmem.NewFromObjectWithOpts(object, inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true)), nil
 }
 
 func (d *bundleData) release() {

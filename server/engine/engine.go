@@ -1,8 +1,6 @@
 // Package engine embeds OPA: it activates a bundle and decides validated requests. An
 // evaluation error is part of the decision, which then denies.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Go code does three steps of an access decision instead of Rego rules, which remain in
@@ -16,6 +14,10 @@
 //
 // Package visibility answers at the visibility point without OPA, and package gateway
 // finds the path of a request and evaluates the rules on it that are not expressions.
+//
+// All this Go code is a compiled form of Rego that this version of writ writes, and answers
+// only for bundles that have it, byte for byte. At a point where the Rego of a bundle
+// differs, that of another version for example, OPA evaluates it (by_opa.go).
 //
 // Rules that documents restrict are evaluated by package overdue, so that an answer
 // comes at the deadline. Rules without restrictions evaluate nothing of an author's.
@@ -31,14 +33,14 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/gateway"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/engine/visibility"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -54,6 +56,9 @@ type Options struct {
 	// rules if the bundle has the same ones, so that a change of roles and bindings
 	// compiles nothing, and the unchanged parts of its tree. It is not retained.
 	Last *Engine
+	// ByOPA has OPA evaluate the Rego of the bundle at all points, as a stock OPA does, and
+	// not only where no compiled form of it is known.
+	ByOPA bool
 	// RequireRoute denies requests at the gateway point that name no route.
 	RequireRoute bool
 	// Overdue has the places of evaluations, shared by all engines of a process. Nil
@@ -64,9 +69,15 @@ type Options struct {
 	// process; zero means a default and nil unlimited. Refused, if not nil, records
 	// requests that exceed one of them.
 	MaxColumns int
-	Columns    *memory.Budget
+	Columns    *limits.Budget
 	Refused    func(metrics.Reason)
 }
+
+// What decides, as flags name it: compiled forms of the Rego, where they are known, or OPA.
+const (
+	DecideByCompiled = "compiled"
+	DecideByOPA      = "opa"
+)
 
 // defaultTimeout bounds an evaluation. It is shorter than an API server waits for a
 // webhook, and thousands of times as long as a decision takes.
@@ -85,13 +96,14 @@ type Engine struct {
 	entities entities
 	data     *bundleData
 	tree     *match.Tree
-	sessions *tables.Sessions // nil without sessions
+	sessions *match.Sessions // nil without sessions
 	denials  *match.Denials
 	tenants  tables.Tenants
 	gateways *tables.Gateway // nil without documents of that family
 	routes   *gateway.Policies
 	headers  map[decision.GatewayTarget][]string
 	queries  queries
+	byOPA    byOPA
 	points   map[string]rego.PreparedEvalQuery // of generic points
 	patterns cache.InterQueryValueCache        // compiled regular expressions, kept between requests
 	now      func() time.Time

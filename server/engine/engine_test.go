@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -54,10 +55,16 @@ func fixture() *tables.Access {
 	}
 }
 
+// filesOf is the Rego of a bundle with these tables.
+func filesOf(access *tables.Access) map[string][]byte {
+	files := rego.Files()
+	maps.Copy(files, translator.Modules(tables.List{access}))
+	return files
+}
+
 func activate(tb testing.TB, access *tables.Access) *Engine {
 	tb.Helper()
-	files := rego.Files()
-	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"\", _, _) := false\n")
+	files := filesOf(access)
 	b := &bundles.Bundle{Files: files, Tables: tables.List{access}}
 	b.Manifest.Revision = "r1"
 	e, err := Activate(context.Background(), b, Options{})
@@ -205,8 +212,8 @@ func TestFailingExtensionDenies(t *testing.T) {
 	role.Origin = []tables.OriginRule{{Source: "o.yaml:9", Deny: true, Verbs: []string{"get"}, Kinds: []string{"pods"},
 		Restrictions: &tables.Restrictions{Extension: "broken"}}}
 	access.Roles = access.Roles.With(map[string]*tables.Role{"origin:hammer/careful": &role})
-	files := rego.Files()
-	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"broken\", r, p) := data.writ.extensions.broken.holds(r, p)\n")
+	access.Extensions = []string{"broken"}
+	files := filesOf(access)
 	for name, source := range map[string]string{
 		"two answers":        "package writ.extensions.broken\n\nholds(r, _) := r.attributes.secret\n\nholds(_, _) := 1\n",
 		"a built-in's error": "package writ.extensions.broken\n\nholds(r, _) := to_number(r.attributes.secret)\n",
@@ -239,8 +246,8 @@ func TestDecisionByClockExpiresAtOnce(t *testing.T) {
 	role.Origin = []tables.OriginRule{{Source: "o.yaml:9", Verbs: []string{"get"}, Kinds: []string{"policies"},
 		Restrictions: &tables.Restrictions{Extension: "morning"}}}
 	access.Roles = access.Roles.With(map[string]*tables.Role{"origin:hammer/careful": &role})
-	files := rego.Files()
-	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"morning\", r, p) := data.writ.extensions.morning.holds(r, p)\n")
+	access.Extensions = []string{"morning"}
+	files := filesOf(access)
 	files["writ/extensions/morning/x.rego"] = []byte("package writ.extensions.morning\n\nholds(_, _) if time.clock(time.now_ns())[0] < 12\n")
 	e, err := Activate(context.Background(), &bundles.Bundle{Files: files, Tables: tables.List{access}}, Options{Now: func() time.Time { return now }})
 	if err != nil {

@@ -17,6 +17,10 @@ type findings struct {
 	hold      []match.Hit
 	undecided []string
 	denial    denyOutcome
+	// selected are the hits that hold because of a selector of the request.
+	selected []match.Hit
+	// sufficient ends the reason that no rule allows the request; it may be empty.
+	sufficient string
 }
 
 // denyOutcome is the decision of deny policies on a request: the rule outcome of
@@ -34,11 +38,11 @@ type denyOutcome struct {
 // decision returns the decision on a request that a deny policy denies.
 func (s *denyOutcome) decision(now time.Time) decision.Decision {
 	d := decision.Decision{
-		Denied:        true,
-		Reason:        s.reason,
-		LabelsUnknown: s.unknown,
-		Warnings:      []string{},
-		Matched:       []decision.Matched{s.matched},
+		Denied:   true,
+		Reason:   s.reason,
+		Unknown:  decision.Facts{NamespaceLabels: s.unknown},
+		Warnings: []string{},
+		Matched:  []decision.Matched{s.matched},
 	}
 	s.addTo(&d, now)
 	return d
@@ -77,26 +81,40 @@ var (
 // malformed: an incomplete answer must not be taken for "does not hold".
 func readFindings(value ast.Value, hits []match.Hit) (findings, error) {
 	answer, ok := value.(*ast.Array)
-	if !ok || answer.Len() != 3 {
-		return findings{}, errors.New("the findings must be a list of three elements")
+	if !ok || answer.Len() != 5 {
+		return findings{}, errors.New("the findings must be a list of five elements")
 	}
-	hold, ok := answer.Elem(0).Value.(*ast.Array)
-	if !ok {
-		return findings{}, errors.New("the first of the findings must be a list")
+	var f findings
+	var err error
+	if f.hold, err = readHits(answer.Elem(0), hits); err != nil {
+		return f, fmt.Errorf("the first of the findings: %w", err)
 	}
-	f := findings{hold: make([]match.Hit, hold.Len())}
-	for i := range f.hold {
-		number, ok := hold.Elem(i).Value.(ast.Number)
-		position, isInteger := number.Int()
-		if !ok || !isInteger || position < 0 || position >= len(hits) {
-			return f, fmt.Errorf("element %d of the first of the findings must be the position of a rule", i)
-		}
-		f.hold[i] = hits[position]
+	if f.selected, err = readHits(answer.Elem(3), hits); err != nil {
+		return f, fmt.Errorf("the fourth of the findings: %w", err)
 	}
 	var r reader
 	f.undecided = r.texts(answer.Elem(1))
 	f.denial = r.denyOutcome(answer.Elem(2))
+	f.sufficient = string(read[ast.String](&r, answer.Elem(4), "the end of the reason"))
 	return f, r.err
+}
+
+// readHits reads positions of hits.
+func readHits(term *ast.Term, hits []match.Hit) ([]match.Hit, error) {
+	list, ok := term.Value.(*ast.Array)
+	if !ok {
+		return nil, errors.New("must be a list")
+	}
+	found := make([]match.Hit, list.Len())
+	for i := range found {
+		number, ok := list.Elem(i).Value.(ast.Number)
+		position, isInteger := number.Int()
+		if !ok || !isInteger || position < 0 || position >= len(hits) {
+			return nil, fmt.Errorf("element %d must be the position of a rule", i)
+		}
+		found[i] = hits[position]
+	}
+	return found, nil
 }
 
 // reader reads values of which all members are required. It keeps the first error; what it

@@ -43,6 +43,9 @@ func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 // gateway returns the decision and the targets of the paths that it depends on.
 func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, []decision.GatewayTarget, error) {
 	now := e.now()
+	if e.byOPA.at(decision.Gateway) != nil {
+		return e.gatewayByOPA(ctx, r, now)
+	}
 	if routed, ok := e.routes.Route(r); ok {
 		if err := decision.CheckContext(ctx); err != nil {
 			return decision.GatewayDecision{}, nil, err

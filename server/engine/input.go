@@ -71,7 +71,7 @@ func (v evaluation) input() (in ast.Value, whole bool, err error) {
 	if len(v.forms) > 0 {
 		found = append(found, [2]*ast.Term{keyForms, formTerms(v.forms)})
 	}
-	if len(v.lent.valid) > 0 {
+	if v.sendRequest && len(v.lent.valid) > 0 { // deny policies alone read them
 		found = append(found, [2]*ast.Term{keySessions, sessionTerms(v.lent.valid)})
 	}
 	if v.anonymous && v.request.Pod == nil {
@@ -104,6 +104,8 @@ func hitTerm(h match.Hit) (*ast.Term, error) {
 			[2]*ast.Term{keyKind, ast.StringTerm(h.Binding.Kind)},
 			[2]*ast.Term{keyNamespace, ast.StringTerm(h.Binding.Namespace)},
 			[2]*ast.Term{keyName, ast.StringTerm(h.Binding.Name)},
+			[2]*ast.Term{keyAPIVersion, ast.StringTerm(h.Binding.APIVersion)},
+			[2]*ast.Term{keyCluster, ast.InternedTerm(h.Binding.Cluster)},
 		),
 		noObject,
 		ast.ObjectTerm(

@@ -9,6 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -54,3 +55,24 @@ func concernsPod(r *decision.Request) bool {
 var pods = tables.KindSynonyms(podResource)
 
 const podResource = "pods"
+
+// unknownFacts returns what the restrictions of hits read of the object that a request names
+// and does not describe. Nothing is known of an object that is being created, and a request
+// for many objects has no labels.
+func unknownFacts(r *decision.Request, hits []match.Hit) decision.Facts {
+	verb := strings.ToLower(r.Verb)
+	if r.Name == "" || r.Resource == "" || r.Subresource == "" && !slices.Contains(onObjects, verb) {
+		return decision.Facts{}
+	}
+	var reads tables.Reads
+	for _, h := range hits {
+		reads |= h.Restrictions().Reads()
+	}
+	return decision.Facts{
+		Labels: reads&tables.ReadsLabels != 0,
+		Node:   reads&tables.ReadsNodes != 0 && r.APIGroup == "" && slices.Contains(pods, strings.ToLower(r.Resource)),
+	}.Lacking(r)
+}
+
+// onObjects are the verbs of requests about one object that exists.
+var onObjects = []string{"get", "update", "patch", "delete"}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,9 +23,10 @@ type projected struct {
 	cluster  string // the only one that the revision decides on; empty for all
 	tree     *match.Tree
 	tenants  tables.Tenants
-	sessions *tables.Sessions // nil without sessions
+	sessions *match.Sessions // nil without sessions
 	// rules is a hash of the Rego that access decisions evaluate, apart from denials.
 	rules      string
+	isCompiled bool // a compiled form decides at the access point
 	denials    denyRules
 	denyChange *denyChange // since the revision before; nil for the first one
 	// gatewayRules are nil if gateway decisions are not cached.
@@ -39,9 +41,14 @@ const maxEarlier = 16
 // project prepares the projections of a bundle that e is activated with. The earlier
 // revisions are those of last, which may be nil, the newest first.
 func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*projected) {
+	f := b.Footprint
+	access := f
+	if e.byOPA.at(decision.Access) != nil {
+		access = nil // it states what the documents read, and not what other Rego does
+	}
 	now = &projected{
 		revision:       b.Manifest.Revision,
-		AccessKeys:     projection.NewAccessKeys(b.Footprint, e.tree, e.tenants, concerned(e.sessions, e.access.Cluster)),
+		AccessKeys:     projection.NewAccessKeys(access, e.tree, e.tenants, concerned(e.sessions, e.access.Cluster)),
 		VisibilityKeys: projection.NewVisibilityKeys(nil),
 		GatewayKeys:    projection.NewGatewayKeys(nil),
 		cluster:        e.access.Cluster,
@@ -50,10 +57,14 @@ func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*pro
 		sessions:       e.sessions,
 		rules:          b.Hash(func(path string) bool { return decidesAccess(path) && !isDenial(path) }),
 		denials:        denyRulesOf(b, e),
+		isCompiled:     e.byOPA.at(decision.Access) == nil,
 	}
-	if f := b.Footprint; f != nil {
-		now.VisibilityKeys = projection.NewVisibilityKeys(f.Visibility)
-		if e.gateways != nil && f.Gateway != nil {
+	if f != nil {
+		if e.byOPA.at(decision.Visibility) == nil {
+			now.VisibilityKeys = projection.NewVisibilityKeys(f.Visibility)
+		}
+		// A rule of a policy may ask the access point.
+		if now.isCompiled && e.byOPA.at(decision.Gateway) == nil && e.gateways != nil && f.Gateway != nil {
 			now.addGateway(b, f.Gateway, e.gateways)
 		}
 	}
@@ -98,7 +109,7 @@ func (e *Engine) KeepsAccess(r *decision.Request, earlier string, key []byte) bo
 // changesAccess reports whether the decision on r may differ from that of the revision
 // before.
 func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
-	if p.rules != before.rules || p.cluster != before.cluster || p.tenants.Of(r.Cluster, r.Tenant) != before.tenants.Of(r.Cluster, r.Tenant) || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
+	if !p.isCompiled || !before.isCompiled || p.rules != before.rules || p.cluster != before.cluster || p.tenants.Of(r.Cluster, r.Tenant) != before.tenants.Of(r.Cluster, r.Tenant) || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
 		return true
 	}
 	for _, group := range r.Groups {
@@ -116,35 +127,18 @@ func (p *projected) changesSessions(before *projected, r *decision.Request) bool
 	if p.sessions == nil && before.sessions == nil {
 		return false
 	}
-	now, was := p.sessionsOf(r), before.sessionsOf(r)
-	if !reflect.DeepEqual(now, was) || len(now.sessions) > 0 && p.denyChange.isAny {
+	now, was := p.heldBy(r), before.heldBy(r)
+	if !reflect.DeepEqual(now, was) || !reflect.DeepEqual(p.sessions.Named(r.Session), before.sessions.Named(r.Session)) ||
+		len(now.Sessions) > 0 && p.denyChange.isAny {
 		return true
 	}
-	return slices.ContainsFunc(now.sessions, func(s tables.Session) bool {
+	return slices.ContainsFunc(now.Sessions, func(s *tables.Session) bool {
 		return slices.ContainsFunc(s.Groups, func(group string) bool { return p.isChanged(r.Namespace, true, group) })
 	})
 }
 
-// sessionRows are the rows that may matter to a request at some time.
-type sessionRows struct {
-	named    tables.Session
-	sessions []tables.Session
-	debug    []tables.DebugSession
-}
-
-func (p *projected) sessionsOf(r *decision.Request) (rows sessionRows) {
-	if p.sessions == nil {
-		return rows
-	}
-	rows.named = p.sessions.Sessions.At(r.Session)
-	held := holder(p.sessions, p.cluster, r)
-	for _, name := range held.Sessions {
-		rows.sessions = append(rows.sessions, p.sessions.Sessions.At(name))
-	}
-	for _, key := range held.Debug {
-		rows.debug = append(rows.debug, p.sessions.Debug.At(key))
-	}
-	return rows
+func (p *projected) heldBy(r *decision.Request) *match.Held {
+	return p.sessions.Of(cmp.Or(r.Cluster, p.cluster), r.User)
 }
 
 // VisibilityKey implements decision.Policies. The cluster is last: a key of a revision for

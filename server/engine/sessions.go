@@ -16,7 +16,7 @@ import (
 // lent is what sessions give to a request, as writ.access.sessions finds it in the tables.
 // The zero value is that of a request without a session.
 type lent struct {
-	valid []tables.Session // by name
+	valid []*tables.Session // by name
 	via   map[match.Hit][]*tables.Session
 	// warning is that of a request that names a session which is not valid for it.
 	warning string
@@ -27,24 +27,16 @@ type lent struct {
 	span dates.Span
 }
 
-// holder returns what the user of a request may hold on its cluster at some time. own is the
-// only cluster of the tables, or empty.
-func holder(t *tables.Sessions, own string, r *decision.Request) tables.Held {
-	if t == nil {
-		return tables.Held{}
-	}
-	return t.Holders.At(cmp.Or(r.Cluster, own)).At(r.User)
-}
-
 // concerned returns a function that reports whether sessions may decide a request at some
-// time. Keys of requests then have all attributes.
-func concerned(t *tables.Sessions, own string) func(*decision.Request) bool {
-	if t == nil || t.IsEmpty() {
+// time. Keys of requests then have all attributes. own is the only cluster of the tables, or
+// empty.
+func concerned(sessions *match.Sessions, own string) func(*decision.Request) bool {
+	if sessions == nil {
 		return nil
 	}
 	return func(r *decision.Request) bool {
-		held := holder(t, own, r)
-		return len(held.Sessions)+len(held.Debug) > 0 || r.Session != "" && t.Sessions.Has(r.Session)
+		held := sessions.Of(cmp.Or(r.Cluster, own), r.User)
+		return len(held.Sessions)+len(held.Debug) > 0 || sessions.Named(r.Session) != nil
 	}
 }
 
@@ -53,24 +45,20 @@ func (e *Engine) lend(r *decision.Request, at dates.Instant) (l lent) {
 	if e.sessions == nil {
 		return l
 	}
-	if r.Session != "" {
-		if named := e.sessions.Sessions.At(r.Session); named.Name != "" {
-			l.name(&named, r, at)
-		}
+	if named := e.sessions.Named(r.Session); named != nil {
+		l.name(named, r, at)
 	}
-	held := holder(e.sessions, e.access.Cluster, r)
-	for _, key := range held.Debug {
-		s := e.sessions.Debug.At(key)
-		if i := covering(&s, r); i >= 0 {
+	held := e.sessions.Of(r.Cluster, r.User)
+	for _, s := range held.Debug {
+		if i := covering(s, r); i >= 0 {
 			l.span = l.span.Around(at, s.Dates)
 			if l.debug == nil && s.Dates.Holds(at) {
-				l.debug, l.participant = &s, s.Participants[i]
+				l.debug, l.participant = s, s.Participants[i]
 			}
 		}
 	}
-	for _, name := range held.Sessions {
-		s := e.sessions.Sessions.At(name)
-		if !fitsIssuer(&s, r) {
+	for _, s := range held.Sessions {
+		if !fitsIssuer(s, r) {
 			continue
 		}
 		l.span = l.span.Around(at, s.Dates)
@@ -83,22 +71,16 @@ func (e *Engine) lend(r *decision.Request, at dates.Instant) (l lent) {
 
 // name sets the warning about the session that a request names.
 func (l *lent) name(s *tables.Session, r *decision.Request, at dates.Instant) {
-	why := ""
+	why := s.Invalid(at)
 	switch {
 	case s.Unreadable:
-		why = "not readable"
 	case s.User != r.User || s.Cluster != r.Cluster:
 		why = "for another user or cluster"
 	case s.Refused != "":
-		why = s.Refused
 	case !fitsIssuer(s, r):
 		why = "from another identity provider"
-	case s.NoEnd:
-		why = "no end"
-	case s.Never != "":
-		why = s.Never
-	default:
-		l.span, why = l.span.Around(at, s.Dates), s.Dates.Status(at)
+	case !s.NoEnd && s.Never == "":
+		l.span = l.span.Around(at, s.Dates)
 	}
 	if why != "" {
 		l.warning = s.Name + ": session is not valid: " + why
@@ -148,45 +130,30 @@ func (l *lent) decision(r *decision.Request) decision.Decision {
 }
 
 // find returns the hits of the request's own subjects, and those of the groups of valid
-// sessions, which via then has.
+// sessions alone, for which via then has the sessions.
 func (l *lent) find(tree *match.Tree, r *decision.Request) []match.Hit {
 	hits := tree.Find(r)
-	if len(l.valid) == 0 {
-		return hits
-	}
-	own := make(map[match.Hit]bool, len(hits))
-	for _, h := range hits {
-		own[h] = true
-	}
-	l.via = make(map[match.Hit][]*tables.Session)
-	for i := range l.valid {
-		alone := *r
-		alone.User, alone.Groups = "", l.valid[i].Groups
-		for _, h := range tree.Find(&alone) {
-			if own[h] {
-				continue
+	own := hits
+	for _, session := range l.valid {
+		found := tree.FindGroups(r, session.Groups)
+		if len(found) > 0 && l.via == nil {
+			l.via = make(map[match.Hit][]*tables.Session)
+			for _, h := range own {
+				l.via[h] = nil
 			}
-			if l.via[h] == nil {
+		}
+		for _, h := range found {
+			via, isKnown := l.via[h]
+			switch {
+			case !isKnown:
 				hits = append(hits, h)
+			case via == nil:
+				continue // one of the request's own
 			}
-			l.via[h] = append(l.via[h], &l.valid[i])
+			l.via[h] = append(via, session)
 		}
 	}
 	return hits
-}
-
-// concern reports whether deny policies can concern the request as sent, or with the name of
-// a valid session and of its owner, and returns the span narrowed by the policies that can at
-// another time.
-func (l *lent) concern(d *match.Denials, v *evaluation, at dates.Instant, span dates.Span) (bool, dates.Span) {
-	concerns, span := d.CanConcern(v.request, v.forms), d.Around(span, at, v.request, v.forms)
-	for i := range l.valid {
-		s, named := &l.valid[i], *v.request
-		named.Session, named.Escalation = s.Name, s.Owner
-		concerns = concerns || len(s.Policies) > 0 || d.CanConcern(&named, v.forms)
-		span = d.Around(d.AroundAttached(span, at, s.Policies), at, &named, v.forms)
-	}
-	return concerns, span
 }
 
 // end completes the description of a hit that applies through sessions: of several the
@@ -234,13 +201,13 @@ var (
 )
 
 // sessionTerms are valid sessions as the library reads them for deny policies.
-func sessionTerms(valid []tables.Session) *ast.Term {
+func sessionTerms(valid []*tables.Session) *ast.Term {
 	terms := make([]*ast.Term, len(valid))
-	for i := range valid {
+	for i, s := range valid {
 		terms[i] = ast.ObjectTerm(
-			[2]*ast.Term{keyName, text(valid[i].Name)},
-			[2]*ast.Term{keyOwner, text(valid[i].Owner)},
-			[2]*ast.Term{keyPolicies, list(valid[i].Policies)},
+			[2]*ast.Term{keyName, text(s.Name)},
+			[2]*ast.Term{keyOwner, text(s.Owner)},
+			[2]*ast.Term{keyPolicies, list(s.Policies)},
 		)
 	}
 	return ast.ArrayTerm(terms...)

@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/dates"
 )
 

@@ -2,8 +2,6 @@
 // envoy.service.auth.v3. Checks become requests at the gateway point, and decisions
 // become responses. It holds no policy.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A denial is an answer, never an error of the call: a proxy that is set to let
@@ -35,9 +33,9 @@ import (
 	"google.golang.org/grpc/keepalive"
 	grpcpeer "google.golang.org/grpc/peer"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 	"github.com/writ-policy/writ/server/trace"
@@ -76,7 +74,7 @@ type Options struct {
 	// MaxValues is how many values a message may have, and Values the budget of values
 	// that is shared with other listeners; zero and nil mean no limit.
 	MaxValues int
-	Values    *memory.Budget
+	Values    *limits.Budget
 	// ReceiveBytes bounds the memory of messages that are being received, and
 	// ReceiveTimeout the time that one may take; zero means the defaults.
 	ReceiveBytes   int
@@ -124,7 +122,7 @@ type checker struct {
 	Options
 	protect    point.Guard
 	counter    *metrics.Point
-	inFlight   *memory.Budget
+	inFlight   *limits.Budget
 	receptions receptions
 }
 
@@ -139,7 +137,7 @@ func New(o Options) *Server {
 	o.setDefaults()
 	c := &checker{
 		Options: o, protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
-		counter: o.Metrics.Point(decision.Gateway), inFlight: memory.NewBudget(int64(o.MaxInFlight)),
+		counter: o.Metrics.Point(decision.Gateway), inFlight: limits.NewBudget(int64(o.MaxInFlight)),
 	}
 	c.receptions = receptions{
 		most: max(1, o.ReceiveBytes/(o.MaxMessage+headroom)), timeout: o.ReceiveTimeout, ended: c.receptionEnded,
@@ -157,7 +155,7 @@ func (o *Options) setDefaults() {
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), defaultMaxMessage)
 	o.MaxValues = cmp.Or(max(o.MaxValues, 0), math.MaxInt)
 	if o.Values == nil {
-		o.Values = new(memory.Budget)
+		o.Values = new(limits.Budget)
 	}
 	o.ReceiveBytes = cmp.Or(max(o.ReceiveBytes, 0), DefaultReceiveBytes)
 	o.ReceiveTimeout = cmp.Or(max(o.ReceiveTimeout, 0), defaultReceiveTimeout)
@@ -190,7 +188,7 @@ func (o *Options) transport() []grpc.ServerOption {
 // Serve answers on the listener until Stop. Its error is nil after Stop.
 func (s *Server) Serve(listener net.Listener) error {
 	c := s.checker
-	return s.grpc.Serve(memory.Listener(listener, c.MaxConnections, func() { c.Metrics.Refused(metrics.ManyConnections) }))
+	return s.grpc.Serve(limits.Listener(listener, c.MaxConnections, func() { c.Metrics.Refused(metrics.ManyConnections) }))
 }
 
 // Stop takes no more checks and waits for those in flight, at most for grace.

@@ -20,9 +20,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/envoy"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
@@ -191,7 +191,7 @@ func TestValuesAreCharged(t *testing.T) {
 		{"more than are left", 5000, 10_000, 8000, many, codes.ResourceExhausted, "values_in_use"},
 		{"a long text", 100, 10_000, 0, pathCheck(strings.Repeat("a", 4<<10)), codes.OK, ""},
 	} {
-		m, budget := metrics.New(), memory.NewBudget(row.budget)
+		m, budget := metrics.New(), limits.NewBudget(row.budget)
 		budget.Acquire(row.held)
 		g := &guard{decision: decision.GatewayDecision{Allowed: true, Status: 200}}
 		client := clientOf(t, listen(t, envoy.Options{Current: g.current, Metrics: m, MaxValues: row.limit, Values: budget}))

@@ -197,6 +197,14 @@ var instruments = []instrument{
 		},
 	},
 	{
+		"writ_point_by_opa", "gauge", []string{"point"},
+		"1 where OPA evaluates the Rego of the active revision, 0 where a compiled form of it decides.",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			m.byOPA = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: i.name, Help: i.help}, i.labels)
+			return m.byOPA
+		},
+	},
+	{
 		"writ_audit_events_dropped_total", "counter", []string{"sink"},
 		"Audit events that a sink (file, webhook) did not accept.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.auditDropped, i) },

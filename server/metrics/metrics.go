@@ -3,8 +3,6 @@
 // so that requests cannot create new series. The package knows nothing about what it
 // counts.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // The instruments are behind methods and not exported fields, so that a caller cannot
@@ -23,8 +21,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Metrics are the server's instruments. Its methods are safe for concurrent use.
@@ -65,6 +63,7 @@ type Metrics struct {
 
 	mu       sync.Mutex // held to swap the one series of revision
 	revision *prometheus.GaugeVec
+	byOPA    *prometheus.GaugeVec
 	active   string
 }
 
@@ -247,6 +246,17 @@ func (m *Metrics) KeyWithdrawn(yes bool) {
 func (m *Metrics) Diagnosed(errors, warnings int) {
 	m.diagnostics.WithLabelValues("error").Set(float64(errors))
 	m.diagnostics.WithLabelValues("warning").Set(float64(warnings))
+}
+
+// ByOPA sets, for each point, whether OPA evaluates the Rego of the active revision.
+func (m *Metrics) ByOPA(points map[string]bool) {
+	for point, yes := range points {
+		value := 0.0
+		if yes {
+			value = 1
+		}
+		m.byOPA.WithLabelValues(point).Set(value)
+	}
 }
 
 // Serves sets the active revision. Its series replaces that of the previous one.

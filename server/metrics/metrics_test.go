@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 func page(t *testing.T, m *Metrics) string {
@@ -178,6 +178,7 @@ func TestNames(t *testing.T) {
 	m.Point("access")
 	m.Route("/").Answered("POST", 200)
 	m.Serves("r")
+	m.ByOPA(map[string]bool{"access": true})
 	m.ReadDated(func() Dated { return Dated{Sessions: 2, DebugSessions: 1, Next: time.Unix(7, 0)} })
 	m.Inherits(Inherited{
 		Policies: map[[1]string]int{{"k"}: 1}, Enforced: map[[2]string]int{{"k", "true"}: 1}, Blocks: map[[3]string]int{{"k", "bare", "atomic"}: 1},

@@ -1,8 +1,6 @@
 // Package point evaluates requests at a decision point for the adapters of all
 // protocols: with a deadline, with panics turned into evaluation errors, and counted. It
 // does not depend on any protocol.
-//
-// Not part of the promised API; see package writ.
 package point
 
 import (

@@ -3,8 +3,6 @@
 // request. A footprint and the subjects of bindings come in, keys go out. The package does
 // not decide.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A value that some rule names is part of the key as it is. Of all other values the key

@@ -22,13 +22,14 @@ func (v *labels) appendLabelSelector(b []byte, r *decision.Request) []byte {
 }
 
 // appendFieldSelector appends the same of the field selector and of what the request itself
-// says of fields.
+// says of fields, and of the latter alone: which of them decides is shown.
 func (v *labels) appendFieldSelector(b []byte, r *decision.Request) []byte {
 	if len(v.names) > maxLabels {
 		return appendJSON(appendText(appendText(b, r.Name), r.Namespace), r.Attributes[selector.FieldKey])
 	}
 	requirements := fieldRequirements(r)
-	return v.appendSelection(b, requirements, selector.OfFields(requirements, r.Name, r.Namespace))
+	b = v.appendSelection(b, requirements, selector.OfFields(requirements, r.Name, r.Namespace))
+	return v.appendVerdicts(b, selector.OfFields(nil, r.Name, r.Namespace))
 }
 
 // appendNodeSelector appends what the field selector says about the requester's own node.
@@ -65,7 +66,10 @@ func (v *labels) appendSelection(b []byte, requirements []selector.Requirement, 
 	if s.IsEmpty() {
 		return append(b, absent)
 	}
-	b = append(b, unnamed)
+	return v.appendVerdicts(append(b, unnamed), s)
+}
+
+func (v *labels) appendVerdicts(b []byte, s selector.Selection) []byte {
 	for i, key := range v.names {
 		b = append(b, verdict(s, key, nil))
 		for _, value := range v.sorted[i] {

@@ -213,6 +213,8 @@ func (e *recorder) Diagnosed(errors, warnings int) {
 
 func (e *recorder) Serves(revision string) { e.observed = append(e.observed, "serves "+revision[:6]) }
 
+func (e *recorder) ByOPA(map[string]bool) {}
+
 func (e *recorder) take() string {
 	observed := strings.Join(e.observed, ", ")
 	e.observed = nil

@@ -36,6 +36,7 @@ type Observer interface {
 	StateFails(yes bool)
 	Diagnosed(errors, warnings int)
 	Serves(revision string)
+	ByOPA(points map[string]bool)
 	Inherits(counts metrics.Inherited)
 }
 
@@ -82,4 +83,5 @@ func (noopObserver) Diagnosed(int, int) {}
 
 func (noopObserver) Inherits(metrics.Inherited) {}
 
-func (noopObserver) Serves(string) {}
+func (noopObserver) Serves(string)         {}
+func (noopObserver) ByOPA(map[string]bool) {}

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/progress"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // record records the result of an attempt in status, state directory, log and metrics.
@@ -99,6 +100,18 @@ func describe(p *progress.Span, b *bundles.Bundle) {
 	if sequence := b.Manifest.Metadata.Sequence; sequence != 0 {
 		p.Set(progress.Sequence, sequence)
 	}
+}
+
+// reportByOPA logs and counts the points at which OPA evaluates the Rego of a revision.
+func (r *Reloader) reportByOPA(why map[string]string) {
+	points := make(map[string]bool)
+	for _, point := range decision.Points() {
+		if points[point.Name] = point.IsGeneric; why[point.Name] != "" {
+			points[point.Name] = true
+			r.o.Logger.Warn("OPA evaluates the Rego of the bundle, which takes longer", "point", point.Name, "because", why[point.Name])
+		}
+	}
+	r.o.Observer.ByOPA(points)
 }
 
 // setBundle copies the manifest of a bundle to the status. It is called with statusMu

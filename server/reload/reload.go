@@ -3,8 +3,6 @@
 // one pointer to the active revision. It knows the order of the steps and how to handle
 // their failures; it does not interpret documents.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // All state that answers a request is reachable from one pointer, which a reload swaps
@@ -24,11 +22,11 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -162,6 +160,7 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
 	}
 	r.active.Store(&active{policies: policies, signer: b.SignedBy})
+	r.reportByOPA(policies.ByOPA())
 	r.o.Observer.Inherits(inherited(tables.Of[*tables.Gateway](b.Tables)))
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 // keep stores the active bundle, or repeats writes that failed before.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // fromRollback says that the active revision was gone back to.

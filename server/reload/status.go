@@ -40,6 +40,9 @@ type Status struct {
 	Pinned string `json:"pinned,omitempty"`
 	// Bundle is the manifest of the active revision.
 	Bundle *bundles.Metadata `json:"bundle,omitempty"`
+	// ByOPA has the points at which OPA evaluates the Rego of the active revision, with the
+	// reason. A compiled form of the Rego decides at the others.
+	ByOPA map[string]string `json:"byOPA,omitempty"`
 	// LastAttempt is when the documents were last read, LastSuccess when they were last
 	// activated or found unchanged.
 	LastAttempt time.Time `json:"lastAttempt,omitzero"`
@@ -119,9 +122,11 @@ type Diagnostic struct {
 
 // Status returns a copy of the current status. It does not wait for a running reload.
 func (r *Reloader) Status() Status {
+	byOPA := r.Current().ByOPA()
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
 	s := r.status
+	s.ByOPA = byOPA
 	s.Diagnostics = slices.Clone(s.Diagnostics)
 	if s.Diagnostics == nil {
 		s.Diagnostics = []Diagnostic{}

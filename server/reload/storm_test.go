@@ -2,7 +2,6 @@ package reload
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,14 +18,16 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 )
 
-var (
-	reloads = flag.Int("reloads", 200, "how many reloads the storm has")
-	seed    = flag.Uint64("seed", 0, "the storm's order of good and bad documents; 0 for any")
-)
+// reloads is how many reloads the storm has.
+func reloads() int { return gate.Times(20) }
+
+// seed is the order of good and bad documents.
+func seed() uint64 { return gate.Seed() }
 
 // parts is how many files a revision has. Each says the revision's number, so an
 // answer out of two revisions shows.
@@ -151,11 +152,8 @@ func (w *witness) number(d decision.Decision) (n int, wrong string) {
 // requests come in without a pause: none fails, and each is answered by one
 // whole revision.
 func TestStorm(t *testing.T) {
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
-	t.Logf("-reloads=%d -seed=%d", *reloads, *seed)
-	pick := rand.New(rand.NewPCG(*seed, 0))
+	t.Logf("%d reloads, SEED=%d", reloads(), seed())
+	pick := rand.New(rand.NewPCG(seed(), 0))
 	s := newStorm(t)
 	var last *engine.Engine // as a server does: what was compiled serves while rules stay
 	r := New(Options{
@@ -198,7 +196,7 @@ func TestStorm(t *testing.T) {
 		})
 	}
 	count := map[string]int{}
-	for range *reloads {
+	for range reloads() {
 		if t.Failed() {
 			break
 		}
@@ -207,11 +205,11 @@ func TestStorm(t *testing.T) {
 	stop.Store(true)
 	clients.Wait()
 	for _, kind := range []string{"good", "spoilt", "damaged", "swapped"} {
-		if count[kind] == 0 && *reloads >= 100 {
+		if count[kind] == 0 && reloads() >= 100 {
 			t.Errorf("no documents were %s", kind)
 		}
 	}
-	if seen.asked.Load() < int64(*reloads) {
+	if seen.asked.Load() < int64(reloads()) {
 		t.Errorf("got %d requests, want more than reloads", seen.asked.Load())
 	}
 	t.Logf("%d requests, %v", seen.asked.Load(), count)

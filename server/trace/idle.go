@@ -7,7 +7,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 // idleTraceFilter is a SpanProcessor that holds back the spans of a trace until its root

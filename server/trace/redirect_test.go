@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 // The headers of the environment are sent to the collector, and not to where it redirects.

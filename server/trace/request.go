@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // traceParent matches the header traceparent of W3C's trace context, version 00.

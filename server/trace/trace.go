@@ -3,8 +3,6 @@
 // spans of the requests that these cause at other servers. The environment configures it. It
 // must not know other packages of the server.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Without a collector in the environment the Tracer is nil, so decisions do not pay for
@@ -33,8 +31,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/writ-policy/writ/translator/progress"
-	"github.com/writ-policy/writ/translator/source/redirect"
+	"github.com/writ-policy/writ/internal/progress"
+	"github.com/writ-policy/writ/internal/redirect"
 )
 
 // Options describe the process. The zero value is valid.

@@ -3,7 +3,6 @@ package agreement
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,17 +14,21 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/generated"
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/translator"
 )
 
-var (
-	denyWorlds = flag.Int("deny-worlds", 1, "random worlds with deny policies and pods")
-	worlds     = flag.Int("worlds", 3, "random worlds the decisions of engine, OPA and oracle are compared in")
-	firstWorld = flag.Uint64("world", 1, "seed of the first random world")
-)
+// denyWorlds is the number of random worlds with deny policies and pods.
+func denyWorlds() int { return gate.Times(1) }
+
+// worlds is the number of random worlds that the decisions of engine, OPA and oracle are compared in.
+func worlds() int { return max(3, gate.Times(1)) }
+
+// firstWorld is the seed of the first random world.
+func firstWorld() uint64 { return gate.Seed() }
 
 // Each world is asked requestsPerWorld requests; OPA, which takes far longer than
 // the others, one of every stockEvery.
@@ -38,24 +41,32 @@ const (
 // of the specification must say the same of every request.
 func TestEngineAndOPAAndOracleAgree(t *testing.T) {
 	t.Parallel()
-	agree(t, *worlds, access.Generate)
+	agree(t, worlds(), access.Generate)
 }
 
 func TestEngineAndOPAAndOracleAgreeOnDenyPolicies(t *testing.T) {
 	t.Parallel()
-	agree(t, *denyWorlds, access.GenerateDeny)
+	agree(t, denyWorlds(), access.GenerateDeny)
 }
 
-func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]string, *access.World)) {
+// Lists are allowed by their selectors, and the reason of one that is not names those with
+// which it is.
+func TestEngineAndOPAAndOracleAgreeOnLists(t *testing.T) {
+	t.Parallel()
+	decided := agree(t, worlds(), access.GenerateLists)
+	if decided["implied"] < 10 || decided["sufficient"] < 10 {
+		t.Errorf("too few decisions are about selectors: %v", decided)
+	}
+}
+
+func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]string, *access.World)) map[string]int {
 	t.Helper()
 	decided := make(map[string]int)
-	for seed := *firstWorld; seed < *firstWorld+uint64(worlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(worlds); seed++ {
 		files, world := generate(seed)
 		bundle := build(t, seed, files)
-		embedded, err := engine.Activate(context.Background(), bundle, engine.Options{})
-		if err != nil {
-			t.Fatalf("world %d: %v", seed, err)
-		}
+		engines := bothWays(t, bundle, engine.Options{})
+		embedded, whole := engines[0], engines[1]
 		stock := stockOPA(t, bundle)
 		for i, request := range world.Requests(requestsPerWorld) {
 			text := request.JSON()
@@ -67,12 +78,21 @@ func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]stri
 			if want.Warnings = got.Warnings; !reflect.DeepEqual(got, want) {
 				t.Fatalf("world %d, request %d %s\nengine %+v\noracle %+v", seed, i, text, got, want)
 			}
+			if strings.Contains(got.Reason, "; allowed with ") {
+				decided["sufficient"]++
+			}
+			if len(got.Matched) > 0 && got.Matched[0].Selector != "" {
+				decided["implied"]++
+			}
 			if i%stockEvery != 0 {
 				decided[got.outcome()]++
 				continue
 			}
 			if of := ofStock(t, stock, text); !reflect.DeepEqual(of, got) {
 				t.Fatalf("world %d, request %d %s\nOPA    %+v\nengine %+v", seed, i, text, of, got)
+			}
+			if of, _ := ofEngine(t, whole, text); !reflect.DeepEqual(of, got) {
+				t.Fatalf("world %d, request %d %s\nengine by OPA %+v\nengine        %+v", seed, i, text, of, got)
 			}
 			decided[got.outcome()]++
 		}
@@ -83,7 +103,8 @@ func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]stri
 			t.Errorf("no request was %s: %v", outcome, decided)
 		}
 	}
-	t.Logf("worlds %d to %d: %v", *firstWorld, *firstWorld+uint64(worlds)-1, decided)
+	t.Logf("worlds %d to %d: %v", firstWorld(), firstWorld()+uint64(worlds)-1, decided)
+	return decided
 }
 
 // answer is a decision as all three give it.
@@ -150,6 +171,7 @@ func ofOracle(d oracle.Decision) answer {
 			m.Binding.Source = e.Binding.Source
 		}
 		m.Until = e.Until
+		m.Selector = e.Selector
 		for _, v := range e.Via {
 			m.Via = append(m.Via, decision.Via(v))
 		}

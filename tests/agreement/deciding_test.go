@@ -21,7 +21,7 @@ const denialsPerWorld = 4
 func TestTheLinesOfAGatewayDecisionDecideIt(t *testing.T) {
 	t.Parallel()
 	count := map[string]int{}
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(4, *gatewayWorlds)); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(4, gatewayWorlds())); seed++ {
 		files, world := gateway.Generate(seed)
 		decide, ok := decider(t, files)
 		if !ok {
@@ -43,7 +43,7 @@ func TestTheLinesOfAGatewayDecisionDecideIt(t *testing.T) {
 	}
 	t.Log(count)
 	wanted := []string{"200", "403", "404", "removed"}
-	if *gatewayWorlds >= 20 {
+	if gatewayWorlds() >= 20 {
 		wanted = append(wanted, "401")
 	}
 	for _, status := range wanted {

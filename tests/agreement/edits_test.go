@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -18,6 +17,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/lint"
@@ -25,10 +25,11 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-var (
-	editWorlds = flag.Int("edit-worlds", 1, "directories of each kind that are edited")
-	edits      = flag.Int("edits", 20, "edits of each directory")
-)
+// editWorlds is the number of directories of each kind that are edited.
+func editWorlds() int { return max(1, gate.Times(1)/20) }
+
+// edits is the number of edits of each directory.
+func edits() int { return max(20, gate.Times(3)/max(1, gate.Times(1)/20)) }
 
 // comparedEvery is how many revisions share one comparison of decisions: it takes
 // an engine that has nothing to go by, which compiles all rules.
@@ -43,7 +44,7 @@ func TestEditedDirectoryIsWhatItsFilesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := *firstWorld; seed < *firstWorld+uint64(*editWorlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(editWorlds()); seed++ {
 		documents, world := access.Generate(seed)
 		t.Run(fmt.Sprintf("access-%d", seed), func(t *testing.T) { editAll(t, seed, documents, world) })
 		deny, world := access.GenerateDeny(seed)
@@ -89,7 +90,7 @@ func editAll(t *testing.T, seed uint64, files map[string]string, world *access.W
 	}
 	e.read()
 	// A random directory that is hardly ever good is edited for longer.
-	for i := 0; i < *edits || e.good < *edits/8 && i < 10**edits; i++ {
+	for i := 0; i < edits() || e.good < edits()/8 && i < 10*edits(); i++ {
 		if e.random.IntN(4) == 0 {
 			e.editSettings()
 		} else {
@@ -101,8 +102,8 @@ func editAll(t *testing.T, seed uint64, files map[string]string, world *access.W
 			e.read()
 		}
 	}
-	if e.good < *edits/8 {
-		t.Errorf("%d of %d edits left the directory good, which is too few to show anything", e.good, *edits)
+	if e.good < edits()/8 {
+		t.Errorf("%d of %d edits left the directory good, which is too few to show anything", e.good, edits())
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"iter"
 	"maps"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle/gateway"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/gateway/effective"
@@ -21,27 +21,28 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-var hierarchies = flag.Int("hierarchies", 200, "random hierarchies the effective gateway policies are compared in")
+// hierarchies are random hierarchies the effective gateway policies are compared in.
+func hierarchies() int { return gate.Times(100) }
 
 // The policies in effect on every path, and everything that is reported about them,
 // must be those of a naive reading of the specification.
 func TestEffectiveAndOracleAgree(t *testing.T) {
 	t.Parallel()
 	count := map[string]int{}
-	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(hierarchies()); seed++ {
 		files, world := gateway.GenerateInheritance(seed)
 		tables := gatewayTables(t, seed, files)
 		if why := compareEffective(tables, world, count); why != "" {
 			t.Fatalf("hierarchy %d: %s\n%s", seed, why, gateway.Text(files))
 		}
 	}
-	t.Logf("hierarchies %d to %d: %v", *firstWorld, *firstWorld+uint64(*hierarchies)-1, count)
+	t.Logf("hierarchies %d to %d: %v", firstWorld(), firstWorld()+uint64(hierarchies())-1, count)
 	for _, what := range []string{
 		"condition", "unset", "atomic-default", "default", "atomic-override", "override",
 		"Enforced", "PartiallyEnforced", "Overridden", "Unknown", "Affected", "PartiallyAffected", "Unaffected", "variants", "untargeted",
 	} {
-		if count[what] < *hierarchies/20 {
-			t.Errorf("%s: got %d in %d hierarchies, which is too seldom", what, count[what], *hierarchies)
+		if count[what] < hierarchies()/20 {
+			t.Errorf("%s: got %d in %d hierarchies, which is too seldom", what, count[what], hierarchies())
 		}
 	}
 }
@@ -49,7 +50,7 @@ func TestEffectiveAndOracleAgree(t *testing.T) {
 // Nothing below an override of the oldest policy on a gateway changes it.
 func TestTopOverrideAlwaysWins(t *testing.T) {
 	checked := 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(hierarchies()); seed++ {
 		_, world := gateway.GenerateInheritance(seed)
 		gateway := world.Gateways[0]
 		top := world.Top(gateway)
@@ -76,7 +77,7 @@ func TestTopOverrideAlwaysWins(t *testing.T) {
 // rules: a policy that is left with nothing else has no effect.
 func TestUnsetRemovesOnlyWhatItNames(t *testing.T) {
 	removed := 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(hierarchies()); seed++ {
 		_, world := gateway.GenerateInheritance(seed)
 		world.Unconditional()
 		policy := world.Policies[0]
@@ -113,7 +114,7 @@ func TestUnsetRemovesOnlyWhatItNames(t *testing.T) {
 // In which order files are read changes no byte, and how documents are spread over
 // them no answer.
 func TestLayoutOfGatewaysChangesNothing(t *testing.T) {
-	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies)/4; seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(hierarchies())/4; seed++ {
 		files, world := gateway.GenerateInheritance(seed)
 		want := build(t, seed, files).Files
 		snapshot := snapshotOf(files)

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/answers"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/server/explore"
-	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/tests/oracle/visibility"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestExplainedItemsAreTheVisibleOnes(t *testing.T) {
 	t.Parallel()
 	shown, hidden := 0, make(map[string]int)
-	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(visibilityWorlds()); seed++ {
 		files, views := visibility.Generate(seed)
 		bundle := build(t, seed, files)
 		var now time.Time
@@ -27,11 +27,11 @@ func TestExplainedItemsAreTheVisibleOnes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("world %d: %v", seed, err)
 		}
-		x := explore.New(explore.Options{Current: func() decision.Policies { return embedded }, Now: clock})
+		x := answers.New(answers.Options{Current: func() decision.Policies { return embedded }, Now: clock})
 		x.Activate(bundle)
 		for i, request := range views.Requests(requestsPerWorld / 4) {
 			now = request.Now
-			e, err := x.Now().Explain(t.Context(), view.Caller{SeesAll: true}, decision.Visibility, []byte(request.JSON()), now)
+			e, err := x.Now().Explain(t.Context(), console.Caller{SeesAll: true}, decision.Visibility, []byte(request.JSON()), now)
 			if err != nil {
 				t.Fatalf("world %d, request %d: %v", seed, i, err)
 			}

@@ -176,8 +176,8 @@ func TestNoSpellingEscapesADenialAtAnyPoint(t *testing.T) {
 	points := []string{"gateway", "review", "Origin review", "canonical"}
 	lacking := func() bool { return slices.ContainsFunc(points, func(p string) bool { return granted[p] == 0 }) }
 	// Some worlds grant nothing: more are tried until each point grants something.
-	least := *firstWorld + uint64(max(*denyWorlds/8, 2))
-	for seed := *firstWorld; seed < least || lacking() && seed < least+20; seed++ {
+	least := firstWorld() + uint64(max(denyWorlds()/8, 2))
+	for seed := firstWorld(); seed < least || lacking() && seed < least+20; seed++ {
 		generate := access.Generate
 		if seed%2 == 0 {
 			generate = access.GenerateDeny

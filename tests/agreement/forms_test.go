@@ -83,7 +83,7 @@ spec:
 func TestNoSpellingEscapesADenial(t *testing.T) {
 	t.Parallel()
 	granted, respelled := 0, 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(*denyWorlds, 3)); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(denyWorlds(), 3)); seed++ {
 		files, world := access.Generate(seed)
 		all := denials(seed, world)
 		files["forms.yaml"] = policies(all)

@@ -3,7 +3,6 @@ package agreement
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,10 +11,12 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle/gateway"
 )
 
-var gatewayWorlds = flag.Int("gateway-worlds", 2, "random worlds with gateways and their policies")
+// gatewayWorlds are random worlds with gateways and their policies.
+func gatewayWorlds() int { return gate.Times(2) }
 
 // A world of the point gateway is asked fewer requests than others, so that there
 // are more of them; OPA, which has to compile each, knows only one of stockWorldEvery.
@@ -27,13 +28,11 @@ const (
 func TestEngineAndOPAAndOracleAgreeOnGateways(t *testing.T) {
 	t.Parallel()
 	count := map[string]int{}
-	for seed := *firstWorld; seed < *firstWorld+uint64(*gatewayWorlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(gatewayWorlds()); seed++ {
 		files, world := gateway.Generate(seed)
 		bundle := build(t, seed, files)
-		embedded, err := engine.Activate(context.Background(), bundle, engine.Options{})
-		if err != nil {
-			t.Fatalf("world %d: %v", seed, err)
-		}
+		engines := bothWays(t, bundle, engine.Options{})
+		embedded, whole := engines[0], engines[1]
 		var stock *rego.PreparedEvalQuery
 		if seed%stockWorldEvery == 0 {
 			query := stockPoint(t, bundle, "gateway")
@@ -49,16 +48,19 @@ func TestEngineAndOPAAndOracleAgreeOnGateways(t *testing.T) {
 				if why := unequal(guardedByStock(t, *stock, request.JSON()), want, "OPA"); why != "" {
 					t.Fatalf("world %d, request %d: %s\n%s", seed, i, why, reduced(t, seed, world, request))
 				}
+				if why := unequal(guarded(t, whole, request.JSON()), want, "engine by OPA"); why != "" {
+					t.Fatalf("world %d, request %d: %s\n%s", seed, i, why, reduced(t, seed, world, request))
+				}
 			}
 			countGate(want.(map[string]any), count)
 		}
 	}
-	t.Logf("worlds %d to %d: %v", *firstWorld, *firstWorld+uint64(*gatewayWorlds)-1, count)
+	t.Logf("worlds %d to %d: %v", firstWorld(), firstWorld()+uint64(gatewayWorlds())-1, count)
 	wanted := []string{"200", "403", "404", "allow", "deny", "skip"}
-	if *gatewayWorlds >= 20 {
+	if gatewayWorlds() >= 20 {
 		wanted = append(wanted, "401", "gateway_required", "unknown_gateway")
 	}
-	if *gatewayWorlds >= 100 { // few worlds have these
+	if gatewayWorlds() >= 100 { // few worlds have these
 		wanted = append(wanted, "conflict", "error", "headers", "metadata")
 	}
 	for _, what := range wanted {

@@ -14,7 +14,7 @@ import (
 // eachView activates random worlds and calls ask with each request of them, at
 // the request's time.
 func eachView(t *testing.T, ask func(seed uint64, e *engine.Engine, views *visibility.World, r visibility.Request)) {
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, *visibilityWorlds)); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(2, visibilityWorlds())); seed++ {
 		files, views := visibility.Generate(seed)
 		var now time.Time
 		e, err := engine.Activate(context.Background(), build(t, seed, files), engine.Options{Now: func() time.Time { return now }})

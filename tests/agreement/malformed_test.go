@@ -40,7 +40,7 @@ func TestMalformedRequestsGetOneAnswer(t *testing.T) {
 	} {
 		t.Run(point.name, func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(*firstWorld, 77)) //nolint:gosec // a repeatable sequence
+			r := rand.New(rand.NewPCG(firstWorld(), 77)) //nolint:gosec // a repeatable sequence
 			inputs := []json.RawMessage{
 				[]byte("null"), []byte("[]"), []byte("false"), []byte(`"x"`), []byte("{}"),
 				[]byte(`{"user":"u","verb":"get","resource":null,"path":"/x"}`),

@@ -20,7 +20,7 @@ import (
 func TestEqualGatewayProjectionsAreDecidedEqually(t *testing.T) {
 	t.Parallel()
 	shared, own := 0, 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(4, *gatewayWorlds/4)); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(4, gatewayWorlds()/4)); seed++ {
 		files, world := gateway.Generate(seed)
 		bundle := build(t, seed, files)
 		e, err := engine.Activate(t.Context(), bundle, engine.Options{})

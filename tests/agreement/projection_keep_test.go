@@ -26,7 +26,7 @@ func TestKeptDecisionsAreThoseOfTheNewRevision(t *testing.T) {
 	gate.Only(t)
 	t.Parallel()
 	kept, besideDenials := 0, 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, (*worlds+*denyWorlds)/8)); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(2, (worlds()+denyWorlds())/8)); seed++ {
 		w := newProjected(t, seed)
 		generate := access.Generate
 		if seed%2 == 0 {
@@ -39,7 +39,7 @@ func TestKeptDecisionsAreThoseOfTheNewRevision(t *testing.T) {
 	t.Logf("%d decisions were kept, %d of them over a change of deny policies", kept, besideDenials)
 	// Few random worlds may keep no decision over a change of deny policies; those of the
 	// default seed do.
-	if kept == 0 || besideDenials == 0 && *firstWorld == 1 {
+	if kept == 0 || besideDenials == 0 && firstWorld() == 1 {
 		t.Errorf("%d decisions were kept over an edit, %d of them over a change of deny policies, want some of both", kept, besideDenials)
 	}
 }
@@ -99,7 +99,7 @@ func TestKeptGatewayDecisionsAreThoseOfTheNewRevision(t *testing.T) {
 	gate.Only(t)
 	t.Parallel()
 	kept := 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(6, *gatewayWorlds/4)); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(6, gatewayWorlds()/4)); seed++ {
 		files, world := gateway.Generate(seed)
 		draw := random.New(seed, 81)
 		var requests []*decision.GatewayRequest

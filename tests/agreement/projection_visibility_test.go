@@ -23,7 +23,7 @@ func TestEqualVisibilityProjectionsAreAuthorizedEqually(t *testing.T) {
 	t.Parallel()
 	noticed := map[string]int{}
 	shared := 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(8, *visibilityWorlds/2)); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(8, visibilityWorlds()/2)); seed++ {
 		files, views := visibility.Generate(seed)
 		bundle := build(t, seed, files)
 		var now time.Time

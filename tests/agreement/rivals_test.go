@@ -15,7 +15,7 @@ import (
 func TestRivalsTakeNoPath(t *testing.T) {
 	t.Parallel()
 	denied, conflicts := 0, 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, *gatewayWorlds/2)); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(2, gatewayWorlds()/2)); seed++ {
 		files, world := gateway.Generate(seed)
 		before := activateGateway(t, seed, files)
 		world.AddRivals("aaa")

@@ -70,7 +70,7 @@ const (
 func TestBundleOfAClusterAgreesWithTheWhole(t *testing.T) {
 	t.Parallel()
 	decided := make(map[string]int)
-	for seed := *firstWorld; seed < *firstWorld+uint64(*denyWorlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(denyWorlds()); seed++ {
 		files, world := access.GenerateDeny(seed)
 		requests := world.Requests(requestsPerWorld)
 		var clusters []string
@@ -128,7 +128,7 @@ func TestBundleOfAClusterAgreesWithTheWhole(t *testing.T) {
 		}
 	}
 	wanted := []string{"denied", "neither", "elsewhere"}
-	if *denyWorlds >= 5 { // one of fifty worlds allows nothing in the clusters that are built
+	if denyWorlds() >= 5 { // one of fifty worlds allows nothing in the clusters that are built
 		wanted = append(wanted, "allowed")
 	}
 	for _, outcome := range wanted {
@@ -148,7 +148,7 @@ func TestBundleOfAClusterDecidesTheCases(t *testing.T) {
 	}
 	compared := 0
 	for i, cases := range suites {
-		if (uint64(i)+*firstWorld)%suitesEvery != 0 {
+		if (uint64(i)+firstWorld())%suitesEvery != 0 {
 			continue
 		}
 		dir := filepath.Join(filepath.Dir(cases), "policies")
@@ -197,7 +197,7 @@ func TestBundleOfAClusterAgreesOnVisibility(t *testing.T) {
 	t.Parallel()
 	const stockOf = 20 // OPA is asked one of so many requests
 	asked := make(map[string]int)
-	files, views := visibility.Generate(*firstWorld)
+	files, views := visibility.Generate(firstWorld())
 	var now time.Time
 	o := engine.Options{Now: func() time.Time { return now }}
 	bundle, e := ofCluster(t, snapshotOf(files), "prod-eu-1", o)

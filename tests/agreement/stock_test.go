@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +28,8 @@ import (
 
 // processEvery is how many suites share one run of the command opa: a process for each
 // would take most of the time of this package.
-var processEvery = flag.Int("process-every", 20, "the command opa runs the bundle of one of so many suites")
+// processEvery is of how many suites the command opa runs the bundle of one.
+func processEvery() int { return max(1, 200/gate.Effort()) }
 
 // A stock OPA runs the built bundle of every suite and every example: its generated tests
 // pass, and it decides each case as the embedded engine does. In the gate the packages of OPA
@@ -47,7 +47,7 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 		family := filepath.Base(filepath.Dir(dir))
 		t.Run(family+"/"+filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			c := newComparison(t, filepath.Join(dir, "policies"), (uint64(i)+*firstWorld)%uint64(*processEvery) == 0)
+			c := newComparison(t, filepath.Join(dir, "policies"), (uint64(i)+firstWorld())%uint64(processEvery()) == 0)
 			c.test(t)
 			switch family {
 			case "visibility":
@@ -290,6 +290,21 @@ func (c *comparison) compareAt(t *testing.T, point string, rows []timedInput, as
 	if len(rows) == 0 {
 		return // a suite of effective policies alone
 	}
+	decided := c.answers(t, point, rows)
+	var now time.Time
+	for _, embedded := range bothWays(t, c.bundle, engine.Options{Now: func() time.Time { return now }}) {
+		for i, row := range rows {
+			now = row.Now
+			if want := ask(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
+				t.Errorf("by OPA: %q: %s\nOPA    %v\nengine %v", embedded.ByOPA(), row.Input, decided[i], want)
+			}
+		}
+	}
+}
+
+// answers are OPA's decisions on requests at a point, each at its time.
+func (c *comparison) answers(t *testing.T, point string, rows []timedInput) []map[string]any {
+	t.Helper()
 	asked := make([][2]any, len(rows))
 	for i, row := range rows {
 		asked[i] = [2]any{row.Input, row.Now.UnixNano()}
@@ -303,17 +318,26 @@ func (c *comparison) compareAt(t *testing.T, point string, rows []timedInput, as
 	if len(decided) != len(rows) {
 		t.Fatalf("got %d decisions for %d requests", len(decided), len(rows))
 	}
-	var now time.Time
-	embedded, err := engine.Activate(context.Background(), c.bundle, engine.Options{Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, row := range rows {
-		now = row.Now
-		if want := ask(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
-			t.Errorf("%s\nOPA    %v\nengine %v", row.Input, decided[i], want)
+	return decided
+}
+
+// bothWays are two engines of a bundle: one decides by compiled forms of its Rego at all
+// points, the other has OPA evaluate it.
+func bothWays(t *testing.T, bundle *bundles.Bundle, o engine.Options) [2]*engine.Engine {
+	t.Helper()
+	bundle = readAgain(t, bundle)
+	var engines [2]*engine.Engine
+	for i, byOPA := range []bool{false, true} {
+		o.ByOPA = byOPA
+		var err error
+		if engines[i], err = engine.Activate(context.Background(), bundle, o); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(engines[i].ByOPA()); got != 3 && byOPA || got != 0 && !byOPA {
+			t.Fatalf("by OPA: got %q", engines[i].ByOPA())
 		}
 	}
+	return engines
 }
 
 // embeddedView is embeddedDecision at the visibility point.

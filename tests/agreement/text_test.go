@@ -272,9 +272,9 @@ const dirsEvery = 5
 func TestTextsOfAllUnicode(t *testing.T) {
 	gate.Only(t)
 	t.Parallel()
-	r := rand.New(rand.NewPCG(uint64(*firstWorld), 12))
+	r := rand.New(rand.NewPCG(uint64(firstWorld()), 12))
 	accepted, activated, tried, known := 0, 0, 0, 0
-	for range max(1, *worlds/20) {
+	for range max(1, worlds()/20) {
 		dirs := exampleDirs(t)
 		all := placesOf(dirs, r)
 		for i, d := range dirs {

@@ -2,7 +2,6 @@ package agreement
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"reflect"
@@ -19,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/tests/oracle/random"
@@ -26,7 +26,8 @@ import (
 	"github.com/writ-policy/writ/translator/settings"
 )
 
-var timelines = flag.Int("timelines", 2, "random worlds with dates, decided at the instants around each bound")
+// timelines are random worlds with dates, decided at the instants around each bound.
+func timelines() int { return max(2, gate.Times(1)/5) }
 
 // Requests and instants of one world, and how many of the decisions a stock OPA makes too:
 // one of so many.
@@ -43,7 +44,7 @@ func TestTimelines(t *testing.T) {
 	t.Parallel()
 	instants := access.Instants()
 	differ, kept := 0, 0
-	for seed := *firstWorld; seed < *firstWorld+uint64(*timelines); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(timelines()); seed++ {
 		g := random.New(seed, 10)
 		files, world := access.GenerateDated(seed)
 		if g.Once(2) {

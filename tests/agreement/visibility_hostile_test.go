@@ -93,7 +93,7 @@ func rounded(value any) any {
 func TestHostileRequestsAgreeOnVisibility(t *testing.T) {
 	t.Parallel()
 	var decided, malformed int
-	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(visibilityWorlds()); seed++ {
 		files, views := visibility.Generate(seed)
 		bundle := build(t, seed, files)
 		var now time.Time

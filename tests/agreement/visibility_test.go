@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"math/big"
@@ -19,22 +18,22 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle/visibility"
 )
 
-var visibilityWorlds = flag.Int("visibility-worlds", 2, "random worlds with visibility policies")
+// visibilityWorlds are random worlds with visibility policies.
+func visibilityWorlds() int { return max(2, gate.Times(1)) }
 
 func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
 	t.Parallel()
 	decided := map[string]int{}
-	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(visibilityWorlds()); seed++ {
 		files, views := visibility.Generate(seed)
 		bundle := build(t, seed, files)
 		var now time.Time
-		embedded, err := engine.Activate(context.Background(), bundle, engine.Options{Now: func() time.Time { return now }})
-		if err != nil {
-			t.Fatalf("world %d: %v", seed, err)
-		}
+		engines := bothWays(t, bundle, engine.Options{Now: func() time.Time { return now }})
+		embedded, whole := engines[0], engines[1]
 		stock := stockPoint(t, bundle, "visibility")
 		for i, request := range views.Requests(requestsPerWorld) {
 			now = request.Now
@@ -49,6 +48,9 @@ func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
 				if why := unequal(of, treeOf(want), "OPA"); why != "" {
 					t.Fatalf("world %d, request %d at %s %s\n%s\nOPA    %s\noracle %s", seed, i, now, text, why, written(t, of), written(t, want))
 				}
+				if of := viewOfEngine(t, whole, text); unequal(of, treeOf(want), "engine by OPA") != "" {
+					t.Fatalf("world %d, request %d at %s %s\nengine by OPA %s\noracle %s", seed, i, now, text, written(t, of), written(t, want))
+				}
 			}
 			decided[want.Decision]++
 		}
@@ -58,7 +60,7 @@ func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
 			t.Errorf("no request was %s: %v", outcome, decided)
 		}
 	}
-	t.Logf("worlds %d to %d: %v", *firstWorld, *firstWorld+uint64(*visibilityWorlds)-1, decided)
+	t.Logf("worlds %d to %d: %v", firstWorld(), firstWorld()+uint64(visibilityWorlds())-1, decided)
 }
 
 func viewOfEngine(t *testing.T, e *engine.Engine, text string) any {
@@ -235,7 +237,7 @@ func rules(bundle *bundles.Bundle) map[string]string {
 // In which order files are read and how documents are split over them changes
 // nothing, and neither does the form a policy is spelt in.
 func TestLayoutOfVisibilityChangesNoByte(t *testing.T) {
-	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(visibilityWorlds()); seed++ {
 		views := visibility.Make(seed)
 		newer, older := rules(build(t, seed, views.WritePlain(false))), rules(build(t, seed, views.WritePlain(true)))
 		if why := unlike(older, newer); why != "" {
@@ -271,7 +273,7 @@ func ahead(text, other string) string {
 
 // A Deny that is added never shows more.
 func TestDenyNeverShowsMore(t *testing.T) {
-	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(visibilityWorlds()); seed++ {
 		views := visibility.Make(seed)
 		without := visibility.Make(seed)
 		without.Policies = slices.DeleteFunc(without.Policies, func(p *visibility.Policy) bool { return p.Deny })

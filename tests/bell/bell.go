@@ -107,7 +107,7 @@ func (f *Family) Lower() (tables.Table, diag.List) {
 
 // Emit implements translator.Family. Any user may sound the bell clock, whose
 // decision has the time.
-func (f *Family) Emit(emit.Options) map[string][]byte {
+func (f *Family) Emit(tables.Table, emit.Options) map[string][]byte {
 	return map[string][]byte{"compiled/bell/bell.rego": []byte(`package compiled.bell
 
 default decision := {"allowed": false, "denied": false}

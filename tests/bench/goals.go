@@ -27,6 +27,9 @@ const (
 	goalBundle     = "start from a signed bundle, %d bindings"
 	goalBinding    = "one binding changed, of %d"
 	goalFiles      = "one binding changed, 100000 files"
+	goalSessions   = "access, uncached in process, 10000 sessions, x without"
+	goalOneSession = "one session changed of 10000 files, %d bindings"
+	goalOneEvent   = "one session changed in a cluster, %d bindings"
 	goalDeny       = "one deny policy changed beside 200, %d bindings"
 	goalMemory     = "peak of resident memory on documents, %d bindings"
 	goalAlone      = "peak of resident memory on a bundle, %d bindings"
@@ -56,6 +59,9 @@ func newGoals() []goal {
 		{name: at(goalBinding, 10_000), unit: "s", limit: 0.02},
 		{name: at(goalBinding, 100_000), unit: "s", limit: 0.15},
 		{name: goalFiles, unit: "s", limit: 0.5},
+		{name: goalSessions, unit: "x", limit: 1.1},
+		{name: at(goalOneSession, 100_000), unit: "s", limit: 0.02},
+		{name: at(goalOneEvent, 100_000), unit: "s", limit: 0.02},
 		{name: at(goalDeny, 10_000), unit: "s", limit: 0.1},
 		{name: at(goalDeny, 100_000), unit: "s", limit: 0.1},
 		{name: at(goalMemory, 10_000), unit: "MiB", limit: 120},

@@ -105,6 +105,9 @@ func measureAll(r *results, sizes []int, o options) error {
 			return err
 		}
 	}
+	if err := inWorld(slices.Max(sizes), documentsPerFile, func(w *world) error { return sessions(r, w, o.rounds) }); err != nil {
+		return err
+	}
 	if err := inWorld(o.files/2, 1, func(w *world) error { return inFiles(r, w, o.rounds) }); err != nil {
 		return err
 	}

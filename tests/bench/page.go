@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/answers"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/server/explore"
-	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 )
@@ -206,10 +206,10 @@ func (p *page) memory(w *world) error {
 		return err
 	}
 	before := live()
-	x := explore.New(explore.Options{Current: func() decision.Policies { return e }, Log: 1000})
+	x := answers.New(answers.Options{Current: func() decision.Policies { return e }, Log: 1000})
 	x.Activate(bundle)
 	counters := live()
-	everything := view.Caller{SeesAll: true}
+	everything := console.Caller{SeesAll: true}
 	if _, err := x.Now().Names(everything, "user", "user-1"); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (p *page) memory(w *world) error {
 }
 
 // observe lets the console observe a decision.
-func observe(ctx context.Context, x *explore.Explorer, e *engine.Engine, r *decision.Request) {
+func observe(ctx context.Context, x *answers.Explorer, e *engine.Engine, r *decision.Request) {
 	d := e.Access(ctx, r)
 	outcome := d.Settle()
 	x.Observe(decision.Observation{

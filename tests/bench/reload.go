@@ -31,7 +31,7 @@ func reloads(out *results, w *world, rounds int) error {
 	defer remove()
 	policy := filepath.Join(w.dir, "changing-deny.yaml")
 	defer os.Remove(policy)
-	r := newReloader(w)
+	r := newReloader(source.Dir(w.dir, source.DirOptions{}))
 	if err := r.Reload(ctx); err != nil { // it reads everything
 		return err
 	}
@@ -82,11 +82,11 @@ func reloads(out *results, w *world, rounds int) error {
 	return nil
 }
 
-// newReloader returns what reloads a world as a server does.
-func newReloader(w *world) *reload.Reloader {
+// newReloader returns what reloads documents as a server does.
+func newReloader(documents source.Source) *reload.Reloader {
 	var last *engine.Engine
 	return reload.New(reload.Options{
-		Source:     source.Dir(w.dir, source.DirOptions{}),
+		Source:     documents,
 		Translator: translator.New(translator.Options{}),
 		Activate: func(ctx context.Context, b *bundles.Bundle) (_ decision.Policies, err error) {
 			last, err = engine.Activate(ctx, b, engine.Options{Last: last})

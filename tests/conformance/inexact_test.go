@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/revisions"
-	"github.com/writ-policy/writ/translator/change"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -71,7 +71,7 @@ func TestInexactClassesHaveAReason(t *testing.T) {
 
 // withoutOne compares the documents of a folder with those without one of them: the last one
 // without which they have no errors. It returns nil if no such document exists.
-func withoutOne(t *testing.T, folder string) *change.Report {
+func withoutOne(t *testing.T, folder string) *diff.Report {
 	t.Helper()
 	var files []source.File
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -97,7 +97,7 @@ func withoutOne(t *testing.T, folder string) *change.Report {
 		if b == nil || filepath.Ext(files[i].Path) == ".rego" {
 			continue
 		}
-		report, err := change.Diff(t.Context(), a, b, change.Options{Now: time.Unix(1e9, 0)})
+		report, err := diff.Compare(t.Context(), a, b, diff.Options{Now: time.Unix(1e9, 0)})
 		if err != nil {
 			t.Fatalf("%s without %s: %v", folder, files[i].Path, err)
 		}
@@ -107,7 +107,7 @@ func withoutOne(t *testing.T, folder string) *change.Report {
 }
 
 // unreasoned states how the reasons of a class are wrong, "" if they are right.
-func unreasoned(r *change.Report, k *change.Class) string {
+func unreasoned(r *diff.Report, k *diff.Class) string {
 	allowed := []string{}
 	switch k.Point {
 	case statement.PointAccess:

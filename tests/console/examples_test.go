@@ -8,6 +8,8 @@ import (
 	"github.com/writ-policy/writ/translator/roles"
 )
 
+func TestVerifyShowsWhatCommandsPrint(t *testing.T) { checkConsole(t, "../../docs/verify.md") }
+
 func TestExamplesShowWhatCommandsPrint(t *testing.T) { checkConsole(t, "../../examples/README.md") }
 
 // The examples say that they hold the stock roles.

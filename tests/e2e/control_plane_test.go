@@ -50,7 +50,7 @@ func startControlPlane(t *testing.T) *controlPlane {
 	began := time.Now()
 	plane, err := controlplane.Start(t.Context(), controlplane.Options{
 		Programs: *binaries, Dir: c.dir, Flags: []string{"--authorization-mode", "RBAC"},
-		Users: []string{"ann", "bob", "dave", "erin", "system:kube-scheduler", "gil"},
+		Users: []string{"ann", "bob", "dave", "erin", "system:kube-scheduler", "gil", "hal"},
 	})
 	check(t, err)
 	c.Plane, c.clients = plane, plane.Clients

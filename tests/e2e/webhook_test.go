@@ -52,6 +52,7 @@ func TestWebhook(t *testing.T) {
 	check(t, os.WriteFile(file, fmt.Appendf(nil, policies, "ann"), 0o600))
 	check(t, os.WriteFile(filepath.Join(dir, "shells.yaml"), []byte(shells), 0o600))
 	check(t, os.WriteFile(filepath.Join(dir, "scoped.yaml"), []byte(scoped), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "labelled.yaml"), []byte(labelled), 0o600))
 
 	stop := c.serveAt(t, address, dir)
 	c.restart(t, []string{"--authorization-config", filepath.Join(chain, "authorization.yaml")})
@@ -88,9 +89,15 @@ func TestWebhook(t *testing.T) {
 	if _, err := c.clients.Discovery().ServerVersion(); err != nil {
 		t.Errorf("an administrator: %v", err)
 	}
-	c.serveAt(t, address, dir)
+	stop = c.serveAt(t, address, dir)
 	eventually(t, "with writ requests are answered", func() (bool, string) {
 		return code(list(bob)) == http.StatusOK, fmt.Sprint(list(bob))
+	})
+	t.Run("facts of objects", func(t *testing.T) {
+		c.facts(t, func(flags ...string) {
+			stop()
+			stop = c.serveAt(t, address, dir, flags...)
+		})
 	})
 }
 
@@ -113,9 +120,9 @@ func (c *controlPlane) grantEdit(t *testing.T, user string) {
 }
 
 // serveAt runs writ at an address until stop is called or the test ends.
-func (c *controlPlane) serveAt(t *testing.T, address, dir string) (stop func()) {
+func (c *controlPlane) serveAt(t *testing.T, address, dir string, flags ...string) (stop func()) {
 	t.Helper()
-	process := c.writ(t, "serve", "--listen", address, "--policies", dir, "--drain", "0s")
+	process := c.writ(t, append([]string{"serve", "--listen", address, "--policies", dir, "--drain", "0s"}, flags...)...)
 	eventually(t, "writ is ready", func() (bool, string) {
 		response, err := httpClient.Get("http://" + address + "/readyz")
 		if err != nil {

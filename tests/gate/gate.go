@@ -1,16 +1,21 @@
-// Package gate decides how much the heavy tests do. By themselves, as in go test ./..., they
-// run in a short form, which is over in minutes. The gate, make test, sets GATE_TESTS=full:
-// then they run in full. The variable does not begin with WRIT_, as writ reads those as flags.
+// Package gate decides how much the heavy tests do, by one number: EFFORT is 1 by default, as
+// in go test ./..., 10 in make test and 1000 in make soak. Random worlds and requests begin at
+// SEED. Neither variable begins with WRIT_, as writ reads those as flags.
 //
 // Importing the package makes garbage collection rare, unless GOGC is set: tests hold little
 // memory and make much garbage.
 package gate
 
 import (
+	"flag"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"testing"
 )
+
+// full is the effort of make test.
+const full = 10
 
 // collectAt and memoryLimit are GOGC and GOMEMLIMIT of tests for which the environment does
 // not set GOGC. Two packages are tested at a time on a machine with two cores.
@@ -26,26 +31,44 @@ func init() {
 	}
 }
 
-// IsFull reports whether tests run in full.
-func IsFull() bool { return os.Getenv("GATE_TESTS") == "full" }
+// Effort is EFFORT, 1 if it is not set. It panics if EFFORT is not a positive number.
+func Effort() int { return int(number("EFFORT")) }
 
-// Only skips a test unless tests run in full.
+// Seed is SEED, where random worlds and requests begin, 1 if it is not set. It panics if SEED
+// is not a positive number.
+func Seed() uint64 { return number("SEED") }
+
+func number(name string) uint64 {
+	if !flag.Parsed() {
+		panic(name + " is read before the tests run, which the test cache does not see: read it in a test, not in a variable of the package")
+	}
+	text := os.Getenv(name)
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || n == 0 {
+		panic(name + "=" + text + " is not a positive number")
+	}
+	return n
+}
+
+// Times returns how often a test does something that it does so often with an effort of 1.
+func Times(once int) int { return once * Effort() }
+
+// IsFull reports whether tests make the effort of make test, or more.
+func IsFull() bool { return Effort() >= full }
+
+// Only skips a test unless tests make the effort of make test.
 func Only(t testing.TB) {
 	t.Helper()
 	if !IsFull() {
-		t.Skip("a test of the gate: GATE_TESTS=full runs it")
+		t.Skip("a test of the gate: EFFORT=10 runs it")
 	}
 }
 
-// Count returns how often a test does something: all if tests run in full, else some.
-func Count[N ~int | ~int64](all, some N) N {
-	if IsFull() {
-		return all
-	}
-	return some
-}
-
-// Some returns every nth of all rows, the first one included, and all if tests run in full.
+// Some returns every nth of all rows, the first one included, and all with the effort of make
+// test.
 func Some[T any](all []T, n int) []T {
 	if IsFull() {
 		return all

@@ -25,7 +25,7 @@ var consoleAttack = &attack{
 	target: "FuzzConsole",
 	routes: []string{
 		"POST " + explanationPath, "GET /v1/events", "GET /v1/rates", "GET /v1/names", "GET /v1/matrix", "GET /v1/subject", "GET /v1/role", "GET /v1/documents", "GET /v1/documents/*path",
-		"GET /v1/rules", "GET /v1/topology", "GET /v1/revisions", "GET /v1/diff", "POST /v1/diff", "GET /v1/risks", "GET /v1/log",
+		"GET /v1/rules", "GET /v1/topology", "GET /v1/revisions", "GET /v1/diff", "POST /v1/diff", "GET /v1/risks", "GET /v1/sessions", "GET /v1/log",
 	},
 	draw: func(d random.Source, s *site, route string) *request {
 		q := s.drawAccess(d)
@@ -86,6 +86,8 @@ var consoleAttack = &attack{
 			r.query = "from=" + revision[:12] + "&to=" + revision
 		case "GET /v1/risks":
 			r.query = "severity=" + d.One([]string{"", "low", "high"}) + "&subject=" + d.One([]string{"", "a", "%27"})
+		case "GET /v1/sessions":
+			r.query = "state=" + d.One([]string{"", "holds", "ended"}) + "&user=" + d.One([]string{"", "a", "%27"}) + "&cluster=" + d.One([]string{"", "prod-eu.1"})
 		case "GET /v1/log":
 			r.query = "outcome=deny&user=a"
 		}

@@ -16,13 +16,13 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/console/answers"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/server/explore"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/tests/generated"
 	"github.com/writ-policy/writ/tests/openapi"
@@ -55,7 +55,7 @@ type site struct {
 	operators *listener
 	proxy     *grpc.ClientConn
 	policies  *engine.Engine
-	explorer  *explore.Explorer
+	explorer  *answers.Explorer
 	now       time.Time // the engine's clock
 
 	mu     sync.Mutex
@@ -83,7 +83,7 @@ func init() {
 		files, gates := gateway.Generate(seed)
 		gateSites = append(gateSites, &site{files: files, gates: gates})
 	}
-	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, objectsAttack, rulesReviewAttack, consoleAttack} {
+	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, filterAttack, objectsAttack, rulesReviewAttack, consoleAttack} {
 		a.worlds = accessSites
 	}
 	for _, a := range []*attack{visibilityAttack, visibilityBatchAttack, dashboardAttack} {
@@ -147,24 +147,24 @@ func (s *site) open(t testing.TB) {
 
 // explore makes what answers the console. Its event streams end at once.
 func (s *site) explore(b *bundles.Bundle) {
-	s.explorer = explore.New(explore.Options{Current: func() decision.Policies { return s.policies }, Try: try, Log: 100})
+	s.explorer = answers.New(answers.Options{Current: func() decision.Policies { return s.policies }, Try: try, Log: 100})
 	s.explorer.Activate(b)
-	s.explorer.Attempted(explore.Attempt{Files: s.snapshot().Files, Revision: s.policies.Revision(), Activated: true})
+	s.explorer.Attempted(answers.Attempt{Files: s.snapshot().Files, Revision: s.policies.Revision(), Activated: true})
 	s.explorer.Close()
 }
 
 // try activates documents that are not served.
-func try(ctx context.Context, snapshot source.Snapshot) (explore.Trial, error) {
+func try(ctx context.Context, snapshot source.Snapshot) (answers.Trial, error) {
 	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(ctx, snapshot)
 	if result == nil {
-		return explore.Trial{Diagnostics: list}, nil
+		return answers.Trial{Diagnostics: list}, nil
 	}
 	made, err := bundles.Build(result, bundles.BuildOptions{})
 	if err != nil {
-		return explore.Trial{}, err
+		return answers.Trial{}, err
 	}
 	policies, err := engine.Activate(ctx, made, engine.Options{})
-	return explore.Trial{Policies: policies, Diagnostics: list}, err
+	return answers.Trial{Policies: policies, Diagnostics: list}, err
 }
 
 func (s *site) snapshot() (all source.Snapshot) {
@@ -193,7 +193,7 @@ func (s *site) listen(t testing.TB) {
 	s.callers = listening(t, "t-auditor", api.New(api.Options{
 		Current: func() decision.Policies { return policies }, Metrics: measured, Cache: kept, Rule: rule, Logger: logger,
 		Status: func(details bool) any { return statusForm{details} }, StatusForm: statusForm{},
-		Values: memory.NewBudget(1 << 20), Console: s.explorer, Observer: s.explorer,
+		Values: limits.NewBudget(1 << 20), Console: s.explorer, Observer: s.explorer,
 		Poke: func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },
 	}))
 	s.operators = listening(t, "t-operator", api.NewAdmin(api.AdminOptions{RevisionStore: store{}, Metrics: metrics.New(), Rule: rule, Logger: logger}))

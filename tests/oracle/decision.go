@@ -45,6 +45,8 @@ type Entry struct {
 	Until string `json:"until,omitempty"`
 	// Via are the sessions through which alone the binding applies.
 	Via []Via `json:"via,omitempty"`
+	// Selector is "implied" if a restriction holds because of a selector.
+	Selector string `json:"selector,omitempty"`
 	// Step is the step of the order over all families, 1 to 6.
 	Step int `json:"-"`
 }

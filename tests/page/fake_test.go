@@ -11,83 +11,85 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/writ-policy/writ/server/page"
-	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/page"
 	"github.com/writ-policy/writ/tests/gate"
-	"github.com/writ-policy/writ/translator/change"
 )
 
 // fake answers what a test cannot bring about quickly with documents: a comparison that takes
 // long, many files, many routes that are alike, a slow view. It is asked nothing else.
 type fake struct {
-	view.Viewer
+	console.Viewer
 	compared atomic.Bool   // the comparison is done
 	release  chan struct{} // nil, or what listing files waits for: a request for /busy
 	ended    <-chan struct{}
 }
 
-func (f *fake) Now() view.Viewer { return f }
+func (f *fake) Now() console.Viewer { return f }
 
-func (f *fake) Subscribe(context.Context, view.Caller, int64, bool) (<-chan view.Event, error) {
-	return nil, view.ErrForbidden
+func (f *fake) Subscribe(context.Context, console.Caller, int64, bool) (<-chan console.Event, error) {
+	return nil, console.ErrForbidden
 }
 
 func (f *fake) Revision() string { return "1111111111110000" }
 
-func (f *fake) Status(view.Caller) *view.Status {
-	return &view.Status{Ready: true, Revision: f.Revision()}
+func (f *fake) Status(console.Caller) *console.Status {
+	return &console.Status{Ready: true, Revision: f.Revision()}
 }
 
-func (f *fake) Revisions(view.Caller) (*view.Revisions, error) {
-	return &view.Revisions{Revisions: []view.Revision{{Revision: f.Revision(), Active: true}, {Revision: "2222222222220000"}}}, nil
+func (f *fake) Revisions(console.Caller) (*console.Revisions, error) {
+	return &console.Revisions{Revisions: []console.Revision{{Revision: f.Revision(), Active: true}, {Revision: "2222222222220000"}}}, nil
 }
 
-func (*fake) Propose(context.Context, view.Caller, *view.Proposal) (*view.Diff, error) {
-	return &view.Diff{Report: &change.Report{}}, nil
+func (*fake) Propose(context.Context, console.Caller, *console.Proposal) (*console.Diff, error) {
+	return &console.Diff{Report: &diff.Report{}}, nil
 }
 
-func (f *fake) Diff(context.Context, view.Caller, string, string) (*view.Diff, error) {
+func (f *fake) Diff(context.Context, console.Caller, string, string) (*console.Diff, error) {
 	if !f.compared.Load() {
-		return nil, &view.Error{Reason: view.Pending, Message: "the comparison is being made", Wait: time.Second}
+		return nil, &console.Error{Reason: console.Pending, Message: "the comparison is being made", Wait: time.Second}
 	}
-	return &view.Diff{Report: &change.Report{}}, nil
+	return &console.Diff{Report: &diff.Report{}}, nil
 }
 
-func (f *fake) Files(view.Caller) (*view.Files, error) {
+func (f *fake) Files(console.Caller) (*console.Files, error) {
 	if f.release != nil {
 		select {
 		case <-f.release:
 		case <-f.ended: // the test failed before
 		}
 	}
-	files := &view.Files{Files: []view.File{{File: "first.yaml"}}}
+	files := &console.Files{Files: []console.File{{File: "first.yaml"}}}
 	for i := range 250 {
-		files.Files = append(files.Files, view.File{File: fmt.Sprintf("teams/team-%03d.yaml", i)})
+		files.Files = append(files.Files, console.File{File: fmt.Sprintf("teams/team-%03d.yaml", i)})
 	}
 	return files, nil
 }
 
-func (f *fake) Rules(view.Caller, view.RulesQuery) (*view.Rules, error) { return &view.Rules{}, nil }
-
-func (f *fake) Log(context.Context, view.Caller, view.LogQuery) (*view.Log, error) {
-	return &view.Log{Size: 1000}, nil
+func (f *fake) Rules(console.Caller, console.RulesQuery) (*console.Rules, error) {
+	return &console.Rules{}, nil
 }
 
-func (f *fake) Topology(view.Caller, string) (*view.Topology, error) {
-	t := &view.Topology{
+func (f *fake) Log(context.Context, console.Caller, console.LogQuery) (*console.Log, error) {
+	return &console.Log{Size: 1000}, nil
+}
+
+func (f *fake) Topology(console.Caller, string) (*console.Topology, error) {
+	t := &console.Topology{
 		Gateways: []string{"net/edge"}, Edges: [][2]string{{"Gateway/net/edge", "Gateway/net/edge#http"}},
-		Nodes: []view.Node{{ID: "Gateway/net/edge", Kind: "Gateway", Name: "net/edge"}, {ID: "Gateway/net/edge#http", Kind: "Listener", Name: "http", Column: 1}},
+		Nodes: []console.Node{{ID: "Gateway/net/edge", Kind: "Gateway", Name: "net/edge"}, {ID: "Gateway/net/edge#http", Kind: "Listener", Name: "http", Column: 1}},
 	}
 	for i := range 37 {
 		route := fmt.Sprintf("HTTPRoute/shop/route-%02d", i)
-		t.Nodes = append(t.Nodes, view.Node{ID: route, Kind: "HTTPRoute", Name: fmt.Sprintf("shop/route-%02d", i), Column: 2}, view.Node{ID: route + "#all", Kind: "Rule", Name: "all", Column: 3})
+		t.Nodes = append(t.Nodes, console.Node{ID: route, Kind: "HTTPRoute", Name: fmt.Sprintf("shop/route-%02d", i), Column: 2}, console.Node{ID: route + "#all", Kind: "Rule", Name: "all", Column: 3})
 		t.Edges = append(t.Edges, [2]string{"Gateway/net/edge#http", route}, [2]string{route, route + "#all"})
 	}
 	return t, nil
 }
 
-func (f *fake) Effective(view.Caller, string, string) (*view.Effective, error) {
-	return &view.Effective{}, nil
+func (f *fake) Effective(console.Caller, string, string) (*console.Effective, error) {
+	return &console.Effective{}, nil
 }
 
 // serve serves the page with the answers of f, and returns where.
@@ -96,7 +98,7 @@ func (f *fake) serve(t *testing.T) string {
 	requireBrowser(t)
 	f.ended = t.Context().Done()
 	s := httptest.NewServer(page.New(page.Options{
-		Console: f, Caller: func(*http.Request) (view.Caller, error) { return view.Caller{SeesAll: true}, nil },
+		Console: f, Caller: func(*http.Request) (console.Caller, error) { return console.Caller{SeesAll: true}, nil },
 		JSON: func(yaml []byte) ([]byte, error) { return yaml, nil }, AnswersFor: func(string) bool { return true },
 		Endpoints: func(host string) string { return "http://" + host },
 		Next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

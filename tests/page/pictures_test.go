@@ -92,7 +92,7 @@ func TestReadmePictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`server/page/pictures/[a-z-]+\.png`).FindAllString(string(readme), -1)
+	found := regexp.MustCompile(`server/console/page/pictures/[a-z-]+\.png`).FindAllString(string(readme), -1)
 	if len(found) < 2 {
 		t.Errorf("README.md shows %d pictures of the page, want two", len(found))
 	}

@@ -31,7 +31,7 @@ func extractorOf(file string) extractor {
 		return markdownTexts
 	case ".txtar":
 		return txtarTexts
-	case ".sh":
+	case ".sh", ".mk":
 		return wholeText
 	}
 	switch base {

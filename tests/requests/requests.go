@@ -5,7 +5,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 // Counter is an observer that counts. The zero value is ready. It is safe for concurrent use.

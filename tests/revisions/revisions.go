@@ -9,30 +9,38 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/change"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
 )
 
 // Of translates documents and activates them. Documents with errors end the test.
-func Of(t *testing.T, documents []string) *change.Side {
+func Of(t *testing.T, documents []string) *diff.Side {
 	t.Helper()
-	file := source.File{Path: "all.yaml", Content: []byte(strings.Join(documents, "\n---\n"))}
-	side, list := OfFiles(t, []source.File{file})
+	side, list := OfFiles(t, files(documents))
 	if side == nil {
-		t.Fatalf("%v\n%s", list, file.Content)
+		t.Fatalf("%v\n%s", list, strings.Join(documents, "\n"))
 	}
 	return side
 }
 
+func files(documents []string) []source.File {
+	return []source.File{{Path: "all.yaml", Content: []byte(strings.Join(documents, "\n---\n"))}}
+}
+
 // OfFiles translates the documents of files and activates them. It returns nil and the
 // diagnostics if they have errors.
-func OfFiles(t *testing.T, files []source.File) (*change.Side, diag.List) {
+func OfFiles(t *testing.T, files []source.File) (*diff.Side, diag.List) {
+	t.Helper()
+	return activated(t, files, engine.Options{})
+}
+
+func activated(t *testing.T, files []source.File, o engine.Options) (*diff.Side, diag.List) {
 	t.Helper()
 	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), source.Snapshot{Files: files})
 	if result == nil {
@@ -42,11 +50,11 @@ func OfFiles(t *testing.T, files []source.File) (*change.Side, diag.List) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.Activate(t.Context(), b, engine.Options{})
+	e, err := engine.Activate(t.Context(), b, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &change.Side{World: e.Statements(), Judge: decision.Judge(e)}, list
+	return &diff.Side{World: e.Statements(), Judge: decision.Judge(e)}, list
 }
 
 // Random makes random documents of the families of the point access.
@@ -153,7 +161,7 @@ func Principals(r map[string]any) []string {
 }
 
 // Outcome returns how a revision decides a request.
-func Outcome(t *testing.T, s *change.Side, r map[string]any) string {
+func Outcome(t *testing.T, s *diff.Side, r map[string]any) string {
 	t.Helper()
 	v, err := s.Judge(t.Context(), statement.PointAccess, []byte(Text(r)))
 	if err != nil {

@@ -1,17 +1,18 @@
 package serving
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
 )
 
-var manyFiles = flag.Int("files", 2000, "files of a large directory, with a document each")
+// manyFiles are files of a large directory, with a document each.
+func manyFiles() int { return min(100_000, gate.Times(200)) }
 
 // A directory with a file for each document is served, a change of one file is in force,
 // and so are a new file and one that is removed.
@@ -38,13 +39,13 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	if err := os.WriteFile(filepath.Join(dir, "role.yaml"), []byte(role), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for n := range *manyFiles {
+	for n := range manyFiles() {
 		write(n, fmt.Sprintf("user-%06d", n))
 	}
 	program := process.Writ(t) // not part of the time
 	began := time.Now()
 	address, running := startProgram(t, program, "--policies", dir)
-	t.Logf("%d files: ready after %v, %d MiB", *manyFiles, time.Since(began), memoryOf(t, running, "VmRSS")>>20)
+	t.Logf("%d files: ready after %v, %d MiB", manyFiles(), time.Since(began), memoryOf(t, running, "VmRSS")>>20)
 	until := func(what, user string, n int, want bool) {
 		t.Helper()
 		spec := fmt.Sprintf(`{"user":%q,"resourceAttributes":{"verb":"get","resource":"pods","namespace":"team-%03d"}}`, user, n/perFolder)
@@ -59,7 +60,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 		}
 		t.Logf("%s: in force after %v", what, time.Since(began))
 	}
-	last := *manyFiles - 1
+	last := manyFiles() - 1
 	until("the last file", fmt.Sprintf("user-%06d", last), last, true)
 	write(last, "ann")
 	until("a changed file", "ann", last, true)

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,8 +23,6 @@ import (
 	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
 )
-
-var kills = flag.Int("kills", 15, "times a server is killed while it reloads")
 
 // gitHost is a real repository with a work tree, served by git's own HTTP back end.
 // broken, set, makes the server fail.
@@ -302,7 +299,7 @@ func TestKilledWhileReloading(t *testing.T) {
 		}
 	}
 	save(granting("user-0"))
-	for i := 1; i <= gate.Count(*kills, 5); i++ {
+	for i := 1; i <= max(5, gate.Times(1)); i++ {
 		cmd, address := start(t, "--policies", dir, "--state-dir", state, "--settle", "1ms")
 		waitFor(t, func() bool { return ready(address) })
 		if i > 1 && !servesWhole(t, address, i) {

@@ -14,16 +14,16 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/server/console"
 )
 
 // words are those of views for outcomes of JSON.
 var words = map[string]string{
-	view.Allow: "Allowed", view.Deny: "Denied", view.None: "Not allowed", view.Partial: "Partly", view.Failed: "Error", view.Depends: "Depends",
+	console.Allow: "Allowed", console.Deny: "Denied", console.None: "Not allowed", console.Partial: "Partly", console.Failed: "Error", console.Depends: "Depends",
 }
 
 // states are those for states of steps.
-var states = map[string]string{view.Decides: "decides", view.Late: "comes too late", view.NoMatch: "no match", view.NotAsked: "not asked"}
+var states = map[string]string{console.Decides: "decides", console.Late: "comes too late", console.NoMatch: "no match", console.NotAsked: "not asked"}
 
 // The views show what the endpoints return: each has the facts of its JSON, in the same order.
 func TestViewsShowTheJSON(t *testing.T) {
@@ -34,10 +34,10 @@ func TestViewsShowTheJSON(t *testing.T) {
 	} {
 		ask[json.RawMessage](s, "/v1/decisions/access", request)
 	}
-	first := answer[view.Status](s, "/v1/status").Revision
+	first := answer[console.Status](s, "/v1/status").Revision
 	s.edit("hammer/project.yaml", "[Vera]", "[Vera, Nora]")
 	s.edit("hammer/project.yaml", "[Vera, Nora]", "[Vera]")
-	if now := answer[view.Status](s, "/v1/status").Revision; now != first {
+	if now := answer[console.Status](s, "/v1/status").Revision; now != first {
 		t.Errorf("got revision %s of the first documents, want %s", now, first)
 	}
 	t.Run("Overview", func(t *testing.T) { s.with(t).overview() })
@@ -65,7 +65,7 @@ func equal(s *site, what string, got, want []string) {
 }
 
 func (s *site) overview() {
-	v, status, files := s.view("/page/"), answer[view.Status](s, "/v1/status"), answer[view.Files](s, "/v1/documents")
+	v, status, files := s.view("/page/"), answer[console.Status](s, "/v1/status"), answer[console.Files](s, "/v1/documents")
 	id := v.all(func(n node) bool { return n.attribute("id") == "revision" })
 	if len(id) != 1 || id[0].text() != status.Revision {
 		s.Errorf("got %v, want revision %s", id, status.Revision)
@@ -80,7 +80,7 @@ func (s *site) overview() {
 		}
 		want = append(want, d.File)
 	}
-	denied := answer[view.Log](s, "/v1/log?outcome=deny&limit=5")
+	denied := answer[console.Log](s, "/v1/log?outcome=deny&limit=5")
 	got, want = nil, nil
 	for _, row := range v.named("Last denied").rows() {
 		got = append(got, row[1]+" "+row[2])
@@ -93,9 +93,9 @@ func (s *site) overview() {
 }
 
 // asked returns who asked for what in a recorded decision, and where its rule stands.
-func asked(s *site, e view.Entry) (who, what, source string) {
+func asked(s *site, e console.Entry) (who, what, source string) {
 	var r struct{ User, Verb, Resource, Namespace string }
-	var d struct{ Matched []view.Matched }
+	var d struct{ Matched []console.Matched }
 	if json.Unmarshal(e.Request, &r) != nil || json.Unmarshal(e.Decision, &d) != nil {
 		s.Fatalf("got %s and %s", e.Request, e.Decision)
 	}
@@ -106,7 +106,7 @@ func asked(s *site, e view.Entry) (who, what, source string) {
 }
 
 // sources returns the places of a rule as the page has them: first that of its binding.
-func sources(m view.Matched) []string {
+func sources(m console.Matched) []string {
 	if m.Binding.Source != "" {
 		return []string{m.Binding.Source, m.Source}
 	}
@@ -122,7 +122,7 @@ func (s *site) explanations() {
 		"/page/ask/visibility?user=x&groups=hammer-devs&clusterName=prod-eu-1&type=namespaces&more=" + url.QueryEscape(`{"items":[{"name":"hammer"},{"name":"anvil"}]}`): {
 			"visibility", `{"user":"x","groups":["hammer-devs"],"cluster":{"name":"prod-eu-1"},"type":"namespaces","items":[{"name":"hammer"},{"name":"anvil"}]}`},
 	} {
-		v, e := s.view(path), ask[view.Explanation](s, "/v1/explanations/"+row.point, row.request)
+		v, e := s.view(path), ask[console.Explanation](s, "/v1/explanations/"+row.point, row.request)
 		if outcome, reason := v.named("Outcome").text(), v.named("Answer").text(); outcome != words[e.Outcome] || !strings.Contains(reason, e.Reason) {
 			s.Errorf("%s: got %s, want %s: %s", path, outcome, words[e.Outcome], e.Reason)
 		}
@@ -134,10 +134,12 @@ func (s *site) explanations() {
 		}
 		for _, step := range e.Steps {
 			for _, m := range step.Matched {
+				places := sources(m)
+				want = append(want, places[:len(places)-1]...)
 				if m.Role != nil {
 					want = append(want, nameOf(m.Role.Kind, m.Role.Namespace, m.Role.Name))
 				}
-				want = append(want, sources(m)...)
+				want = append(want, places[len(places)-1])
 			}
 			for _, p := range step.Policies {
 				want = append(want, p.Source)
@@ -182,7 +184,7 @@ func nameOf(kind, namespace, name string) string {
 func (s *site) subjects() {
 	bound := 0
 	for _, name := range []string{"user:Edgar", "user:priya", "group:shop-developers"} {
-		subject := answer[view.Subject](s, "/v1/subject?subject="+url.QueryEscape(name))
+		subject := answer[console.Subject](s, "/v1/subject?subject="+url.QueryEscape(name))
 		v := s.view("/page/who-can/subject?subject=" + url.QueryEscape(name))
 		var got, want []string
 		for _, row := range v.named("Bindings").rows() {
@@ -207,9 +209,9 @@ func (s *site) subjects() {
 	}
 }
 
-func (s *site) role(name view.RoleName) {
+func (s *site) role(name console.RoleName) {
 	query := url.Values{"family": {name.Family}, "namespace": {name.Namespace}, "name": {name.Name}}.Encode()
-	role := answer[view.Role](s, "/v1/role?"+query)
+	role := answer[console.Role](s, "/v1/role?"+query)
 	v := s.view("/page/who-can/role?" + url.Values{"family": {name.Family}, "role": {strings.TrimPrefix(name.Namespace+"/"+name.Name, "/")}}.Encode())
 	var got, want []string
 	for _, row := range v.named("Rules").rows() {
@@ -244,10 +246,8 @@ func (s *site) matrices() {
 		"of=what&subject=Edgar&namespace=hammer&search=pod",
 	} {
 		v := s.view("/page/who-can?" + query).named("Matrix")
-		if !strings.HasPrefix(query, "of=what") {
-			query += "&only=1" // as the page does unless everybody is asked for
-		}
-		m := answer[view.Matrix](s, "/v1/matrix?"+query)
+		query += "&only=1" // as the page does unless everybody or every resource is asked for
+		m := answer[console.Matrix](s, "/v1/matrix?"+query)
 		var got, want []string
 		for _, head := range v.tags("thead")[0].tags("th")[1:] {
 			got = append(got, head.text())
@@ -258,7 +258,8 @@ func (s *site) matrices() {
 			got = append(got, strings.ToLower(strings.Join(row, "|")))
 		}
 		for _, row := range m.Rows {
-			line := strings.TrimSpace(row.Name + " " + row.Kind)
+			_, name, _ := strings.Cut(principal("user:"+row.Name), " ")
+			line := strings.TrimSpace(strings.TrimPrefix(name, "account ") + " " + row.Kind)
 			for _, cell := range row.Cells {
 				line += "|" + strings.TrimSpace(words[cell.Outcome]+" "+cell.Text)
 			}
@@ -276,13 +277,13 @@ func (s *site) matrices() {
 
 // cells follows a cell of each row to its question: the answer is the outcome of the cell,
 // of a user and of a group.
-func (s *site) cells(matrix node, m view.Matrix) {
+func (s *site) cells(matrix node, m console.Matrix) {
 	s.Helper()
 	for i, row := range matrix.tags("tbody")[0].tags("tr") {
 		href := row.tags("td")[0].tags("a")[0].attribute("href")
 		want := words[m.Rows[i].Cells[0].Outcome]
-		if want == words[view.Depends] {
-			want = words[view.Allow] // its request is one that is allowed
+		if want == words[console.Depends] {
+			want = words[console.Allow] // its request is one that is allowed
 		}
 		if got := s.view(href).named("Outcome").text(); got != want {
 			s.Errorf("%s leads to %s, which is %q, want %q", row.text(), href, got, want)
@@ -291,7 +292,7 @@ func (s *site) cells(matrix node, m view.Matrix) {
 }
 
 func (s *site) documents() {
-	v, rules, files := s.view("/page/documents"), answer[view.Rules](s, "/v1/rules"), answer[view.Files](s, "/v1/documents")
+	v, rules, files := s.view("/page/documents"), answer[console.Rules](s, "/v1/rules"), answer[console.Files](s, "/v1/documents")
 	var got, want []string
 	for _, row := range v.named("Rules by how often they decided").rows() {
 		got = append(got, row[1]+" "+row[2])
@@ -314,7 +315,7 @@ func (s *site) documents() {
 	slices.Sort(got)
 	equal(s, "files", got, want)
 	for _, f := range files.Files[:3] {
-		lines, d := s.view("/page/documents/"+f.File).named("Document").all(func(n node) bool { return n.attribute("id") != "" && n.Data == "li" }), answer[view.Document](s, "/v1/documents/"+f.File)
+		lines, d := s.view("/page/documents/"+f.File).named("Document").all(func(n node) bool { return n.attribute("id") != "" && n.Data == "li" }), answer[console.Document](s, "/v1/documents/"+f.File)
 		if len(lines) != len(d.Lines) {
 			s.Fatalf("%s: got %d lines, want %d", f.File, len(lines), len(d.Lines))
 		}
@@ -335,7 +336,7 @@ func (s *site) documents() {
 }
 
 func (s *site) inheritance() {
-	v, graph := s.view("/page/inheritance?kind=AuthPolicy"), answer[view.Topology](s, "/v1/topology")
+	v, graph := s.view("/page/inheritance?kind=AuthPolicy"), answer[console.Topology](s, "/v1/topology")
 	var got, want []string
 	edges := 0
 	paths := v.named("Paths from gateway to rule")
@@ -389,7 +390,7 @@ func (s *site) replaced() {
 }
 
 func (s *site) changes() {
-	revisions := answer[view.Revisions](s, "/v1/revisions").Revisions
+	revisions := answer[console.Revisions](s, "/v1/revisions").Revisions
 	var got, want []string
 	for _, input := range s.view("/page/changes").all(func(n node) bool { return n.attribute("name") == "from" }) {
 		got = append(got, input.attribute("value"))
@@ -399,7 +400,7 @@ func (s *site) changes() {
 	}
 	equal(s, "revisions", got, want)
 	query := "?from=" + want[1] + "&to=" + want[0]
-	diff := answer[view.Diff](s, "/v1/diff"+query)
+	diff := answer[console.Diff](s, "/v1/diff"+query)
 	v := s.view("/page/changes" + query)
 	got, want = nil, nil
 	rows := v.named("Decisions that differ").rows()
@@ -428,11 +429,11 @@ func (s *site) changes() {
 func (s *site) proposal() {
 	const document = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: everybody}\n" +
 		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}\nsubjects: [{kind: Group, name: proposed, apiGroup: rbac.authorization.k8s.io}]\n"
-	asked, err := json.Marshal(view.Proposal{Documents: []view.ProposedFile{{Path: "proposed.yaml", Content: document}}})
+	asked, err := json.Marshal(console.Proposal{Documents: []console.ProposedFile{{Path: "proposed.yaml", Content: document}}})
 	if err != nil {
 		s.Fatal(err)
 	}
-	diff := ask[view.Diff](s, "/v1/diff", string(asked))
+	diff := ask[console.Diff](s, "/v1/diff", string(asked))
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for name, value := range map[string]string{"path": "proposed.yaml", "text": document} {
@@ -464,7 +465,7 @@ func (s *site) proposal() {
 
 func (s *site) log() {
 	for _, query := range []string{"", "?outcome=deny", "?user=edg&resource=pods"} {
-		v, log := s.view("/page/log"+query), answer[view.Log](s, "/v1/log"+query)
+		v, log := s.view("/page/log"+query), answer[console.Log](s, "/v1/log"+query)
 		var got, want []string
 		for _, row := range v.named("Decisions").rows() {
 			got = append(got, strings.Join(row[1:4], " "))

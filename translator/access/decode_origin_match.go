@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 

@@ -3,8 +3,6 @@
 // emits Rego and generated tests. It must not know other families, except for the
 // extensions that rules name.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Kubernetes and Origin are one package, because they share the tables, the order of

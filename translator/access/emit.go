@@ -17,8 +17,8 @@ const dispatchPath = "compiled/extensions/dispatch.rego"
 // expressions, and the generated tests. Roles and bindings are data.
 func emitFiles(access *tables.Access, o emit.Options) map[string][]byte {
 	files := map[string][]byte{dispatchPath: dispatch(access.Extensions)}
-	if len(access.Expressions) > 0 {
-		files[expressionsPath] = expressions(access.Expressions)
+	if texts := access.RuleExpressions(); len(texts) > 0 {
+		files[expressionsPath] = expressions(texts)
 	}
 	if o.Tests {
 		maps.Copy(files, accessTests(access))

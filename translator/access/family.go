@@ -17,7 +17,6 @@ type Family struct {
 	references references
 	lowerer    lowerer
 	resolved   *Resolved
-	table      *tables.Access
 }
 
 // Kinds returns the kinds of the family.
@@ -33,10 +32,11 @@ func (f *Family) Resolve(d *directory.Directory) { f.resolved = f.references.res
 func (f *Family) Resolved() *Resolved { return f.resolved }
 
 // Lower returns the table of the documents.
-func (f *Family) Lower() (table tables.Table, list diag.List) {
-	f.table, list = f.lowerer.lower(f.resolved)
-	return f.table, list
+func (f *Family) Lower() (tables.Table, diag.List) {
+	return f.lowerer.lower(f.resolved)
 }
 
-// Emit returns the files of the table.
-func (f *Family) Emit(o emit.Options) map[string][]byte { return emitFiles(f.table, o) }
+// Emit returns the files of a table.
+func (*Family) Emit(table tables.Table, o emit.Options) map[string][]byte {
+	return emitFiles(table.(*tables.Access), o)
+}

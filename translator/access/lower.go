@@ -39,7 +39,8 @@ func (l *lowerer) lower(r *Resolved) (*tables.Access, diag.List) {
 	c.apply(&l.access)
 	l.access.Extensions = slices.AppendSeq([]string{}, maps.Keys(l.extensions))
 	slices.Sort(l.access.Extensions)
-	l.access.Expressions = slices.Sorted(maps.Keys(l.expressions))
+	l.access.Expressions = slices.AppendSeq([]string{}, maps.Keys(l.expressions))
+	slices.Sort(l.access.Expressions)
 	// Modules that no rule names count too: other modules may call them.
 	l.access.ReadsClock = len(l.access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *extension.Extension) bool { return e.ReadsClock })

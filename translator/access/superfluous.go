@@ -3,8 +3,8 @@ package access
 import (
 	"fmt"
 
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )

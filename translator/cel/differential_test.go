@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"strconv"
 	"testing"
-	"time"
 
 	opa "github.com/open-policy-agent/opa/v1/rego"
 
@@ -17,22 +15,16 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // TestAgreesWithCEL compares what random expressions come to with what cel-go says.
-// WRIT_CEL_COMPARISONS is how many comparisons are made, WRIT_CEL_SEED which.
 func TestAgreesWithCEL(t *testing.T) {
-	comparisons, deadline := 8000, time.Now().Add(15*time.Second)
-	if n, err := strconv.Atoi(os.Getenv("WRIT_CEL_COMPARISONS")); err == nil {
-		comparisons, deadline = n, time.Now().Add(time.Hour)
-	}
-	seed := rand.Uint64()
-	if n, err := strconv.ParseUint(os.Getenv("WRIT_CEL_SEED"), 10, 64); err == nil {
-		seed = n
-	}
+	comparisons, seed := gate.Times(800), gate.Seed()
 	count := map[string]int{}
 	made := 0
-	for made < comparisons && time.Now().Before(deadline) && !t.Failed() {
+	for made < comparisons && !t.Failed() {
 		made += compareBatch(t, &writer{Rand: rand.New(rand.NewPCG(seed, uint64(made)))}, count)
 	}
 	t.Logf("seed %d: %d comparisons, %v", seed, made, count)

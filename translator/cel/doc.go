@@ -3,8 +3,6 @@
 // Rego. The package knows which variables an expression may read, and nothing else
 // about documents.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // cel-go parses and checks all expressions. It also evaluates merge conditions, which

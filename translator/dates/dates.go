@@ -2,8 +2,6 @@
 // a session begins and ends. It reads and prints instants and compares them. It does not
 // read documents and does not read the clock.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // An instant is the number of nanoseconds that OPA's clock returns, so that the embedded

@@ -133,12 +133,16 @@ type Span struct{ Begin, End *Instant }
 
 // Around returns the span narrowed about an instant by the bounds of a period.
 func (s Span) Around(at Instant, p *Period) Span {
-	for _, bound := range p.Bounds() {
+	if p == nil || p.Never {
+		return s
+	}
+	for _, bound := range [...]*Instant{p.From, p.Until} {
 		switch {
-		case bound > at && (s.End == nil || bound < *s.End):
-			s.End = &bound
-		case bound <= at && (s.Begin == nil || bound > *s.Begin):
-			s.Begin = &bound
+		case bound == nil:
+		case *bound > at && (s.End == nil || *bound < *s.End):
+			s.End = bound
+		case *bound <= at && (s.Begin == nil || *bound > *s.Begin):
+			s.Begin = bound
 		}
 	}
 	return s

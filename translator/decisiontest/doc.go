@@ -2,6 +2,4 @@
 // it must get. It must not know what a request is, and of decisions it knows the
 // keys: requests are JSON objects here, and the decision point that runs the test reads
 // them.
-//
-// Not part of the promised API; see package writ.
 package decisiontest

@@ -29,7 +29,7 @@ var decisions = map[string]members{
 		"podSecurity": {"policy": one, "action": one, "score": one, "factors": one},
 		"matched": {
 			"kind": one, "namespace": one, "name": one, "rule": one, "source": one, "effect": one, "apiVersion": one,
-			"role": {"kind": one, "namespace": one, "name": one}, "binding": {"source": one}, "until": one, "via": via,
+			"role": {"kind": one, "namespace": one, "name": one}, "binding": {"source": one}, "until": one, "via": via, "selector": one,
 		},
 	},
 	"visibility": {
@@ -37,7 +37,7 @@ var decisions = map[string]members{
 		"aggregations": nil, "metrics": nil, "error": refusal,
 		"matched": {
 			"kind": one, "namespace": one, "name": one, "rule": one, "source": one, "until": one,
-			"via": via,
+			"via": via, "selector": one,
 		},
 	},
 	"gateway": {

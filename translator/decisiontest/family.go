@@ -40,4 +40,4 @@ func (*Family) Resolve(d *directory.Directory) {
 func (*Family) Lower() (tables.Table, diag.List) { return nil, nil }
 
 // Emit returns nil.
-func (*Family) Emit(emit.Options) map[string][]byte { return nil }
+func (*Family) Emit(tables.Table, emit.Options) map[string][]byte { return nil }

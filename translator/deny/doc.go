@@ -3,8 +3,6 @@
 // tables they come to, and the Rego and the generated tests written for them. It must
 // not know other families.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Deny policies become rules and not data: OPA's rule index then finds the few that

@@ -12,7 +12,6 @@ import (
 // concurrent use.
 type Family struct {
 	resolved *Resolved
-	table    *tables.Deny
 }
 
 // Kinds returns the kinds of the family.
@@ -26,9 +25,10 @@ func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
 
 // Lower returns the table of the documents.
 func (f *Family) Lower() (tables.Table, diag.List) {
-	f.table = lower(f.resolved)
-	return f.table, nil
+	return lower(f.resolved), nil
 }
 
-// Emit returns the files of the table.
-func (f *Family) Emit(o emit.Options) map[string][]byte { return emitFiles(f.table, o) }
+// Emit returns the files of a table.
+func (*Family) Emit(table tables.Table, o emit.Options) map[string][]byte {
+	return emitFiles(table.(*tables.Deny), o)
+}

@@ -56,6 +56,9 @@ const (
 	BadValue        Code = "bad-value"
 	BadPattern      Code = "bad-pattern"
 	TooManyMistakes Code = "too-many-mistakes"
+	TooLarge        Code = "too-large"
+	AssertionForm   Code = "assertion-form"
+	NoReference     Code = "no-reference"
 
 	NeverValid        Code = "never-valid"
 	UnknownAnnotation Code = "unknown-annotation"

@@ -86,6 +86,32 @@ DNS subdomain. The package of an extension must consist of identifiers.`,
 		Instead: `metadata: {name: team-reader, namespace: shop}`,
 	},
 	{
+		Code:    AssertionForm,
+		Summary: "an assertion states nothing, or two things",
+		Text: `An assertion has exactly one of the keys never, always, implies, disjoint, equals, within,
+independent and covers. What holds beside it is an assertion of its own.`,
+		Example: `assertions:
+  - name: secrets are not read
+    of: {resource: secrets}`,
+		Instead: `assertions:
+  - name: secrets are not read
+    never: allowed
+    of: {resource: secrets}`,
+	},
+	{
+		Code:    NoReference,
+		Summary: "the documents that an assertion compares with do not exist",
+		Text: `The path is relative to the file of the assertion and stays below the policy directory, or below
+what --assertions names. In a policy directory the folder begins with a dot, so that its documents
+are not policy.`,
+		Example: `assertions:
+  - name: nothing new
+    within: {documents: baseline}`,
+		Instead: `assertions:
+  - name: nothing new
+    within: {documents: .baseline}`,
+	},
+	{
 		Code:    BadValue,
 		Summary: "the field does not accept the value",
 		Text:    `The type is correct and the value is not. Examples are a kind of subject that cannot be bound, a malformed time, and a label key that no object can have.`,

@@ -178,9 +178,10 @@ var sourceExplanations = []Explanation{
 		Text:    `A file that cannot be read may hold a denial, so the directory does not compile without it.`,
 	},
 	{
-		Code:    "too-large",
-		Summary: "a file, or the directory, exceeds the size limit",
-		Text:    `Split generated documents into several files, and move files that are not documents to another folder.`,
+		Code:    TooLarge,
+		Summary: "a file, the directory, or a list of an assertion exceeds its limit",
+		Text: `Split generated documents into several files, and move files that are not documents to another folder.
+Of assertions, split a long list into several assertions.`,
 	},
 	{
 		Code:    "broken-link",

@@ -2,8 +2,6 @@
 // what to do about it. Every phase of the translator reports them; they are
 // written as text, JSON or SARIF. The package knows nothing about families, and
 // decides only how a mistake is presented.
-//
-// Not part of the promised API; see package writ.
 package diag
 
 import (

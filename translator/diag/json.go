@@ -1,8 +1,11 @@
 package diag
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Report is the stable JSON form of diagnostics. Keys may be added; existing keys do not change.
@@ -75,11 +78,16 @@ func jsonOf(d Diagnostic) jsonDiagnostic {
 	return j
 }
 
-// WriteIndented writes a value as indented JSON, without escaping HTML characters. It
-// returns an error if writing fails.
+// WriteIndented writes a value as indented JSON. Characters that act on a terminal are
+// escaped, those of HTML are not. It returns an error if writing fails.
 func WriteIndented(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(jsontext.EscapeControls(text.Bytes()))
+	return err
 }

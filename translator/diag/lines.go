@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Lines is a report for people. What it holds are lines that the report itself began:

@@ -3,8 +3,6 @@
 // follow references among them and add diagnostics. The package must not know any family
 // and does not modify documents.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Documents are sorted by their positions first, so that diagnostics depend neither on

@@ -4,8 +4,6 @@
 // and takes the place of what is stored; positions are those of diagnostics. The package
 // knows no protocol.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A directory is analysed as a whole after every change, because what a document means

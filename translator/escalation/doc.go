@@ -3,8 +3,6 @@
 // them, with the escalations of package deny, to a table of who may request and approve.
 // Decisions read the tenants of clusters alone.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Both kinds belong to a controller and have many fields that are not policy. Fields that

@@ -71,4 +71,4 @@ func entries(list []syntax.Text) []string {
 }
 
 // Emit returns no files: all of the table is data.
-func (*Family) Emit(emit.Options) map[string][]byte { return nil }
+func (*Family) Emit(tables.Table, emit.Options) map[string][]byte { return nil }

@@ -27,4 +27,4 @@ func (f *Family) Resolve(d *directory.Directory) { f.modules = resolve(d) }
 func (*Family) Lower() (tables.Table, diag.List) { return nil, nil }
 
 // Emit returns the modules as they were read.
-func (f *Family) Emit(emit.Options) map[string][]byte { return emitFiles(f.modules) }
+func (f *Family) Emit(tables.Table, emit.Options) map[string][]byte { return emitFiles(f.modules) }

@@ -55,7 +55,7 @@ var fields = map[reflect.Type][]string{
 		"NotBeforeText", "NotAfterText", "Users", "ServiceAccounts", "Groups", "Default", "ByDefault", "Rules", "Listed",
 	},
 	reflect.TypeFor[tables.VisibilityRule]():  {"Source", "Names", "Pattern", "Labels", "Permissions", "Entries"},
-	reflect.TypeFor[tables.Gateway]():         {"Gateways", "Routes", "Paths", "Effective", "Policies", "Rules"},
+	reflect.TypeFor[tables.Gateway]():         {"Gateways", "Routes", "Paths", "Effective", "Policies"},
 	reflect.TypeFor[tables.GatewayListener](): {"Name", "Source", "Hostname", "Port", "Protocol", "Effective"},
 	reflect.TypeFor[tables.GatewayRoute]():    {"Kind", "Namespace", "Name", "Hostnames", "Rules", "Created", "Cluster"},
 	reflect.TypeFor[tables.GatewayMatch]():    {"GRPC", "PathType", "Path", "Method", "Headers", "Query"},

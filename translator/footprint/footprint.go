@@ -2,8 +2,6 @@
 // and patterns of each request attribute that a decision can depend on. It reads tables.
 // It does not read requests.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A footprint may name more than the documents tell apart, and never less: a cache takes

@@ -3,6 +3,4 @@
 // the Rego and the generated tests written for those. The decoded documents stand in
 // gateway/document, and questions about effective policies in
 // gateway/effective. It must not know other families.
-//
-// Not part of the promised API; see package writ.
 package gateway

@@ -13,15 +13,18 @@ import (
 
 const gatewayFolder = "compiled/gateway/"
 
+// BodyFolder is the folder of the Rego that authors wrote within policies.
+const BodyFolder = gatewayFolder + "rego/"
+
 // emitFiles writes what the gateway point decides by: one module a Gateway with
 // its listeners and routes, one a policy with its rules, one an effective policy
 // that puts rules in their order, and the names of all gateways.
-func emitFiles(lowered *tables.Gateway, listeners map[[2]int]*ListenerTable, o emit.Options) map[string][]byte {
+func emitFiles(lowered *tables.Gateway, o emit.Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if lowered == nil || len(lowered.Gateways) == 0 {
 		return files
 	}
-	g := &gatewayEmitter{lowered, listeners}
+	g := &gatewayEmitter{lowered, OrderRoutes(lowered)}
 	files[gatewayFolder+"gateways.rego"] = g.gatewayNames()
 	for i := range lowered.Gateways {
 		gateway := &lowered.Gateways[i]
@@ -48,7 +51,7 @@ type gatewayEmitter struct {
 // policyFiles writes one module for each policy of which a rule is in force.
 func (g *gatewayEmitter) policyFiles() map[string][]byte {
 	files := make(map[string][]byte)
-	for rest := g.tables.Rules; len(rest) > 0; {
+	for rest := g.tables.NamedRules(); len(rest) > 0; {
 		m := newGatewayModule(rest[0].Policy)
 		for len(rest) > 0 && rest[0].Policy == m.policy {
 			m.policyRule(rest[0])

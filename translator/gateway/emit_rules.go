@@ -53,8 +53,6 @@ func (m *gatewayModule) policyRule(named *tables.NamedRule) {
 	case rule.Pattern != nil:
 		verdict := m.all(rule.Pattern.AllOf)
 		emit.WriteBoolean(&m.Out, "pattern["+id+"]", verdict.holds)
-	case rule.Metadata != nil:
-		fmt.Fprintf(&m.Out, "\nshown[%s] := true\n", id)
 	case rule.Denial != nil:
 		fmt.Fprintf(&m.Out, "\ndenial[%s] := %s\n", id, m.denial(rule.Denial))
 	case rule.Authorization != nil:
@@ -131,7 +129,7 @@ func (m *gatewayModule) body(name string, r *tables.RegoBody) string {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	m.bodies[gatewayFolder+"rego/"+names[0]+"-"+emit.FileName(names[1:]...)+".rego"] = []byte(text)
+	m.bodies[BodyFolder+names[0]+"-"+emit.FileName(names[1:]...)+".rego"] = []byte(text)
 	return "data.compiled.gateway.rego." + own
 }
 

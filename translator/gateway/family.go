@@ -12,9 +12,7 @@ import (
 // Family is gateways, routes and the policies attached to them. The zero value has seen
 // no documents. It is not safe for concurrent use.
 type Family struct {
-	resolved  *Resolved
-	table     *tables.Gateway
-	listeners map[[2]int]*ListenerTable
+	resolved *Resolved
 }
 
 // Kinds returns the kinds of the family.
@@ -27,13 +25,11 @@ func (*Family) NewTable() tables.Table { return new(tables.Gateway) }
 func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
 
 // Lower returns the table of the documents.
-func (f *Family) Lower() (table tables.Table, list diag.List) {
-	f.table, list = lower(f.resolved)
-	if f.listeners = nil; !list.HasErrors() { // with errors, nothing is emitted
-		f.listeners = OrderRoutes(f.table)
-	}
-	return f.table, list
+func (f *Family) Lower() (tables.Table, diag.List) {
+	return lower(f.resolved)
 }
 
-// Emit returns the files of the table.
-func (f *Family) Emit(o emit.Options) map[string][]byte { return emitFiles(f.table, f.listeners, o) }
+// Emit returns the files of a table.
+func (*Family) Emit(table tables.Table, o emit.Options) map[string][]byte {
+	return emitFiles(table.(*tables.Gateway), o)
+}

@@ -34,9 +34,6 @@ func (g *lowerer) steps() {
 			g.out.Effective[i].Steps = n.steps(f)
 		}
 	}
-	g.out.Rules = slices.SortedFunc(maps.Values(n.byRule), func(a, b *tables.NamedRule) int {
-		return cmp.Or(strings.Compare(a.Policy, b.Policy), strings.Compare(a.Name, b.Name))
-	})
 }
 
 // restricts reports whether an effective policy has other rules than conditions and

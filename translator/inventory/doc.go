@@ -2,8 +2,6 @@
 // properties. Documents come in; a table of entities goes out. An entity grants nothing:
 // the package must not know what a decision is.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Entities are facts about what exists, so that searches have candidates and requests may

@@ -80,4 +80,4 @@ func (e entities) table() tables.Entities {
 }
 
 // Emit returns nil: all of the table is data.
-func (*Family) Emit(emit.Options) map[string][]byte { return nil }
+func (*Family) Emit(tables.Table, emit.Options) map[string][]byte { return nil }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/implication"
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/translator/implication"
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )

@@ -2,8 +2,6 @@
 // resolved documents and their tables, the output diagnostics. The package does not
 // affect what compiles, and knows nothing about Rego and the evaluation of requests;
 // where it needs a decision, it calls Author.May.
-//
-// Not part of the promised API; see package writ.
 package lint
 
 import (
@@ -11,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 	"github.com/writ-policy/writ/translator/vocabulary"

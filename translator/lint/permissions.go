@@ -3,8 +3,8 @@ package lint
 import (
 	"slices"
 
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/dates"
-	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint/risk"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/change/question"
+	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/deny"
 	"github.com/writ-policy/writ/translator/diag"

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/dates"
@@ -36,17 +35,14 @@ func SessionEscalation(d *directory.Directory, now, base tables.List, author Aut
 	}
 	for _, s := range directory.DocumentsOf[*session.BreakglassSession](d) {
 		row, was := sessions.Sessions.At(s.Name), before.Sessions.At(s.Name)
-		was.Source = row.Source
-		if row.MayHold() && row.Namespace == s.Namespace && !reflect.DeepEqual(row, was) {
+		if row.MayHold() && row.Namespace == s.Namespace && !row.Same(was) {
 			c.session(s.At, &row, granted)
 		}
 	}
 	type named struct{ namespace, name string }
 	changed := make(map[named]bool)
 	for key, row := range sessions.Debug.All() {
-		was := before.Debug.At(key)
-		was.Source = row.Source
-		changed[named{row.Namespace, row.Name}] = !reflect.DeepEqual(*row, was)
+		changed[named{row.Namespace, row.Name}] = !row.Same(before.Debug.At(key))
 	}
 	for _, s := range directory.DocumentsOf[*session.DebugSession](d) {
 		if changed[named{s.Namespace, s.Name}] {

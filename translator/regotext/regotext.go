@@ -2,8 +2,6 @@
 // document, and every value that holds one, goes through it: it decides what can
 // stand in Rego source. It knows nothing of documents or rules.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Strings are JSON with everything escaped that does not print. Go's %q and OPA's
@@ -22,7 +20,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Quote returns text as a Rego string. Bytes that are not UTF-8 become U+FFFD.

@@ -2,8 +2,6 @@
 // documents to copy into a policy directory. They are never implied: a
 // directory that binds one must hold it. The package hands out text and knows
 // nothing of what it means.
-//
-// Not part of the promised API; see package writ.
 package roles
 
 import (

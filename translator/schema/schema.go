@@ -2,8 +2,6 @@
 // kinds of documents; the output is the schema of one of them or of all. The package does
 // not know fields of any kind.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A decoder is asked, not described: a document is grown field by field, and the decoder

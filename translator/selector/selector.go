@@ -1,8 +1,6 @@
 // Package selector derives what the label or field selector of a request states about all
 // objects that it selects.
 //
-// Not part of the promised API; see package writ.
-//
 // The library states the same in rego/writ/access/selectors,
 // which decides; what compares requests or searches for them needs it in Go.
 //

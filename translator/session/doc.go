@@ -3,8 +3,6 @@
 // their documents, follows their references to escalations and deny policies, and lowers
 // them to rows. It must not know other families: what sessions refer to are names.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 //   - Sessions are rows of data, keyed by cluster and user, with nanoseconds as bounds. A

@@ -28,4 +28,4 @@ func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
 func (f *Family) Lower() (tables.Table, diag.List) { return f.lowerer.lower(f.resolved), nil }
 
 // Emit returns no files: sessions are data.
-func (*Family) Emit(emit.Options) map[string][]byte { return nil }
+func (*Family) Emit(tables.Table, emit.Options) map[string][]byte { return nil }

@@ -44,8 +44,9 @@ type resolver struct {
 func resolve(d *directory.Directory) *Resolved {
 	r := resolver{d}
 	out := &Resolved{Cluster: d.Cluster, Prefixes: d.SessionGroupPrefixes}
-	named := make(map[string]*BreakglassSession)
-	for _, s := range directory.DocumentsOf[*BreakglassSession](d) {
+	sessions := directory.DocumentsOf[*BreakglassSession](d)
+	named := make(map[string]*BreakglassSession, len(sessions))
+	for _, s := range sessions {
 		if first := named[s.Name]; first != nil {
 			r.repeated(&s.Header, &first.Header)
 			continue

@@ -2,8 +2,6 @@
 // states about its documents. Flags of commands have the same keys. The package knows keys
 // and values, and not what they do.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Settings are a map and not a struct: a flag that is set to its default replaces a value

@@ -53,17 +53,17 @@ const narrowDirectory = "point writ at the folder that holds the policies"
 
 // TooManyEntries rejects the first file or folder beyond limit.
 func TooManyEntries(limit int) *Rejection {
-	return &Rejection{codeTooLarge, fmt.Sprintf("the directory has more than %d files and folders", limit), narrowDirectory}
+	return &Rejection{diag.TooLarge, fmt.Sprintf("the directory has more than %d files and folders", limit), narrowDirectory}
 }
 
 // FileTooLarge rejects a file of size bytes.
 func FileTooLarge(size, limit int64) *Rejection {
-	return &Rejection{codeTooLarge, fmt.Sprintf("the file has %d bytes, more than the limit of %d", size, limit), "split it into several files"}
+	return &Rejection{diag.TooLarge, fmt.Sprintf("the file has %d bytes, more than the limit of %d", size, limit), "split it into several files"}
 }
 
 // TotalTooLarge rejects the file with which all files together exceed limit bytes.
 func TotalTooLarge(limit int64) *Rejection {
-	return &Rejection{codeTooLarge, fmt.Sprintf("with this file the directory has more than the limit of %d bytes", limit), narrowDirectory}
+	return &Rejection{diag.TooLarge, fmt.Sprintf("with this file the directory has more than the limit of %d bytes", limit), narrowDirectory}
 }
 
 // notFound rejects a file that does not exist.
@@ -77,7 +77,6 @@ func unreadable(err error) *Rejection {
 // Codes of rejections.
 const (
 	codeUnreadable      diag.Code = "unreadable"
-	codeTooLarge        diag.Code = "too-large"
 	codeBrokenLink      diag.Code = "broken-link"
 	codeLinkLoop        diag.Code = "link-loop"
 	codeOutsideCheckout diag.Code = "outside-checkout"

@@ -4,8 +4,6 @@
 // contents. Packages git and kube below do the same for a git repository
 // and for a cluster. A Union joins several sources.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A snapshot is consistent or it is not taken: identity, size and times of every file are

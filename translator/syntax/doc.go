@@ -3,8 +3,6 @@
 // documents that the functions of registered kinds decode, and diagnostics. It must not
 // know any family.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // YAML and JSON become one tree of nodes first, and every family decodes that

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/dates"
@@ -30,11 +31,27 @@ type Access struct {
 	// Extensions are the names of the extensions that rules refer to, sorted.
 	Extensions []string `json:"extensions"`
 	// Expressions are the CEL conditions of rules, sorted. They are compiled to Rego,
-	// and each rule holds its own expression.
+	// and each rule holds its own expression. Nil in the tables of a bundle that was read.
 	Expressions []string `json:"-"`
 	// ReadsClock is true if the result of an extension may depend on the time. Then a
 	// decision is valid only at the time of its evaluation.
 	ReadsClock bool `json:"readsClock,omitempty"`
+}
+
+// RuleExpressions returns the CEL conditions of rules, sorted.
+func (a *Access) RuleExpressions() []string {
+	if a.Expressions != nil {
+		return a.Expressions
+	}
+	texts := make(map[string]struct{})
+	for _, role := range a.Roles.All() {
+		for i := range role.Origin {
+			if r := role.Origin[i].Restrictions; r != nil && r.Expression != "" {
+				texts[r.Expression] = struct{}{}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(texts))
 }
 
 // ImpliesGroups reports whether the groups that Kubernetes implies are added to the user of
@@ -233,6 +250,8 @@ func (l List) At(at dates.Instant) List {
 		case *Access:
 			then = t.at(at)
 		case *Deny:
+			then = t.at(at)
+		case *Sessions:
 			then = t.at(at)
 		}
 		if then != table {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Decode decodes the JSON of a table, which jsontext.Check must have accepted. Names of

@@ -3,8 +3,6 @@
 // fill the tables; engine, commands and builders read them. It must not know how
 // documents are written or how decisions are made.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // The types stand here and not beside the code that fills them, so that a reader of

@@ -63,8 +63,6 @@ type Gateway struct {
 	Effective []EffectivePolicy `json:"effective"`
 	// Policies are all policies by kind, namespace and name.
 	Policies []GatewayPolicy `json:"policies"`
-	// Rules are the rules that Steps refer to, without duplicates, by policy and name.
-	Rules []*NamedRule `json:"-"`
 }
 
 // GatewayObject is a Gateway. Effective is, by kind, the index of the fold of the

@@ -3,7 +3,7 @@ package tables
 // GatewayRule is the part of an AuthPolicy rule that the gateway point evaluates. At most
 // one of the pointers is set; if none is, the rule is the policy's own `when`. Rules do
 // not contain positions and are immutable after decoding. The JSON form is part of a bundle,
-// for the engine; it has no text of Rego.
+// for the engine and to emit its Rego again; it has no Rego of authors.
 type GatewayRule struct {
 	// When are the conditions under which the rule applies, all of which must hold.
 	When []RequestCondition `json:"when,omitempty"`
@@ -41,23 +41,28 @@ type GatewayAuthorization struct {
 
 // RegoBody is a module body without a package, known to compile as Rego v1.
 type RegoBody struct {
-	Source    string `json:"-"` // Rego v1, without a package clause
-	Allows    bool   `json:"-"` // a rule may make allow true
-	AllValues bool   `json:"-"` // the values of all its rules are kept
+	Source    string `json:"-"`                   // Rego v1, without a package clause
+	Allows    bool   `json:"allows,omitempty"`    // a rule may make allow true
+	AllValues bool   `json:"allValues,omitempty"` // the values of all its rules are kept
 }
 
 // AccessReview is kubernetesSubjectAccessReview.
 type AccessReview struct {
-	User                *RequestValue `json:"-"` // nil: absent
-	Groups              []string      `json:"-"`
-	AuthorizationGroups *RequestValue `json:"-"` // nil: absent
+	User                *RequestValue `json:"user,omitempty"` // nil: absent
+	Groups              []string      `json:"groups,omitempty"`
+	AuthorizationGroups *RequestValue `json:"authorizationGroups,omitempty"` // nil: absent
 	// Resource is resourceAttributes, nil for a review of method and path.
-	Resource *ResourceAttributes `json:"-"`
+	Resource *ResourceAttributes `json:"resource,omitempty"`
 }
 
 // ResourceAttributes are the attributes of an access review; nil is absent.
 type ResourceAttributes struct {
-	Group, Resource, Subresource, Name, Namespace, Verb *RequestValue
+	Group       *RequestValue `json:"group,omitempty"`
+	Resource    *RequestValue `json:"resource,omitempty"`
+	Subresource *RequestValue `json:"subresource,omitempty"`
+	Name        *RequestValue `json:"name,omitempty"`
+	Namespace   *RequestValue `json:"namespace,omitempty"`
+	Verb        *RequestValue `json:"verb,omitempty"`
 }
 
 // GatewayDenial is response.unauthenticated or response.unauthorized.

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,22 @@ type GatewaySteps struct {
 	Authorization []*NamedRule `json:"authorization,omitempty"`
 	// Items are the items of the response by priority, then key.
 	Items []*NamedRule `json:"items,omitempty"`
+}
+
+// NamedRules returns the rules that the gateway point evaluates, without duplicates, by
+// policy and name.
+func (g *Gateway) NamedRules() []*NamedRule {
+	named := make(map[string]*NamedRule)
+	for i := range g.Effective {
+		if steps := g.Effective[i].Steps; steps != nil {
+			for _, rule := range steps.Rules() {
+				named[rule.Name] = rule
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(named), func(a, b *NamedRule) int {
+		return cmp.Or(strings.Compare(a.Policy, b.Policy), strings.Compare(a.Name, b.Name))
+	})
 }
 
 // Rules returns all rules of the steps.

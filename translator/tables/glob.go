@@ -138,3 +138,38 @@ func hasSuffix(value, part string) bool {
 	_, ok := prefix(value[at:], part)
 	return ok
 }
+
+// PieceKind is what a Piece matches.
+type PieceKind uint8
+
+// The kinds of pieces.
+const (
+	PieceText PieceKind = iota // Text
+	PieceRun                   // any run of characters
+	PieceOne                   // one character
+)
+
+// Piece is a part of a pattern. Printers of other languages read pieces.
+type Piece struct {
+	Kind PieceKind
+	Text string // of a PieceText, never empty
+}
+
+// Pieces returns the pieces of the pattern in order.
+func (g Glob) Pieces() []Piece {
+	var out []Piece
+	for i, part := range g.parts {
+		if i > 0 {
+			out = append(out, Piece{Kind: PieceRun})
+		}
+		for j, text := range strings.Split(part, "?") {
+			if j > 0 {
+				out = append(out, Piece{Kind: PieceOne})
+			}
+			if text != "" {
+				out = append(out, Piece{Text: text})
+			}
+		}
+	}
+	return out
+}

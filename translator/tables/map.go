@@ -53,7 +53,7 @@ func (m Map[V]) Len() int { return m.rows }
 
 // At returns the value of a key, or the zero value if the key is absent.
 func (m Map[V]) At(key string) V {
-	if p := m.find(key); p != nil {
+	if p := m.Find(key); p != nil {
 		return *p
 	}
 	var none V
@@ -61,9 +61,10 @@ func (m Map[V]) At(key string) V {
 }
 
 // Has reports whether there is a row with a key.
-func (m Map[V]) Has(key string) bool { return m.find(key) != nil }
+func (m Map[V]) Has(key string) bool { return m.Find(key) != nil }
 
-func (m Map[V]) find(key string) *V {
+// Find returns the value of a key, which must not be modified, or nil.
+func (m Map[V]) Find(key string) *V {
 	i := sort.Search(len(m.pieces), func(i int) bool { return m.pieces[i].rows[0].key > key }) - 1
 	if i < 0 {
 		return nil
@@ -94,7 +95,7 @@ func (m Map[V]) All() iter.Seq2[string, *V] {
 func (m Map[V]) With(changes map[string]*V) Map[V] {
 	keys := make([]string, 0, len(changes))
 	for key, value := range changes {
-		if m.rows == 0 || !reflect.DeepEqual(m.find(key), value) {
+		if m.rows == 0 || !reflect.DeepEqual(m.Find(key), value) {
 			keys = append(keys, key)
 		}
 	}

@@ -130,3 +130,58 @@ func (p globPiece) advance(value string, at int, ends []bool) {
 		ends[at+size] = true
 	}
 }
+
+// Variants returns the pieces of patterns without classes that together match what g
+// matches, in which runs and single characters do not match a slash. A class of characters
+// has at most maxClass of them, and there are at most maxVariants patterns; it returns false
+// otherwise, for a negated class, and for "*" alone, which matches slashes.
+func (g PathGlob) Variants(maxClass, maxVariants int) ([][]Piece, bool) {
+	if g.everything {
+		return nil, false
+	}
+	out := [][]Piece{nil}
+	for _, p := range g.pieces {
+		var choices []Piece
+		switch p.kind {
+		case globLiteral:
+			choices = []Piece{{Text: p.literal}}
+		case globRun:
+			choices = []Piece{{Kind: PieceRun}}
+		case globOne:
+			choices = []Piece{{Kind: PieceOne}}
+		case globClass:
+			for _, r := range p.class {
+				if p.negated || int(r.last-r.first) >= maxClass-len(choices) {
+					return nil, false
+				}
+				for c := r.first; c <= r.last; c++ {
+					choices = append(choices, Piece{Text: string(c)})
+				}
+			}
+		}
+		if len(out)*len(choices) > maxVariants {
+			return nil, false
+		}
+		var longer [][]Piece
+		for _, begun := range out {
+			for _, choice := range choices {
+				longer = append(longer, appendPiece(begun, choice))
+			}
+		}
+		out = longer
+	}
+	return out, true
+}
+
+// appendPiece appends a piece to a copy of a list. Neighbouring texts become one.
+func appendPiece(list []Piece, p Piece) []Piece {
+	out := append(make([]Piece, 0, len(list)+1), list...)
+	if last := len(out) - 1; last >= 0 && p.Kind == PieceText && out[last].Kind == PieceText {
+		out[last].Text += p.Text
+		return out
+	}
+	return append(out, p)
+}
+
+// EscapePathGlob returns the pattern of a PathGlob that matches a text alone.
+func EscapePathGlob(text string) string { return globEscapes.Replace(text) }

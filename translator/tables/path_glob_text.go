@@ -98,7 +98,14 @@ func (p globPiece) classExpression() string {
 }
 
 // Sample returns a value that the pattern matches, for generated tests.
-func (g PathGlob) Sample() string {
+func (g PathGlob) Sample() string { return g.Named("x") }
+
+// Named returns a value that the pattern matches, with a word for each "*". It is the word
+// itself for the pattern "*".
+func (g PathGlob) Named(word string) string {
+	if g.everything {
+		return word
+	}
 	var out strings.Builder
 	for _, piece := range g.pieces {
 		switch piece.kind {
@@ -106,7 +113,9 @@ func (g PathGlob) Sample() string {
 			out.WriteString(piece.literal)
 		case globClass:
 			out.WriteRune(piece.member())
-		case globRun, globOne:
+		case globRun:
+			out.WriteString(word)
+		case globOne:
 			out.WriteByte('x')
 		}
 	}

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"iter"
+	"reflect"
 
 	"github.com/writ-policy/writ/translator/dates"
 )
@@ -57,6 +58,53 @@ type Session struct {
 // MayHold reports whether the session can be valid at some time.
 func (s *Session) MayHold() bool {
 	return !s.Unreadable && s.Refused == "" && !s.NoEnd && s.Cluster != "" && s.User != ""
+}
+
+// Invalid says why the session is not valid at an instant for anybody: "not readable", its
+// state, "rejected", "no end", "begins T" or "ended T"; empty if it is valid for its user.
+func (s *Session) Invalid(at dates.Instant) string {
+	switch {
+	case s.Unreadable:
+		return "not readable"
+	case s.Refused != "":
+		return s.Refused
+	case s.NoEnd:
+		return "no end"
+	case s.Never != "":
+		return s.Never
+	}
+	return s.Dates.Status(at)
+}
+
+// Same reports whether two sessions are the same, wherever they are written.
+func (s Session) Same(o Session) bool {
+	s.Source, o.Source = "", ""
+	return reflect.DeepEqual(s, o)
+}
+
+// Same reports whether two sessions are the same, wherever they are written.
+func (s DebugSession) Same(o DebugSession) bool {
+	s.Source, o.Source = "", ""
+	return reflect.DeepEqual(s, o)
+}
+
+// at returns the table without the sessions that are not valid. Holders still lead to these.
+func (t *Sessions) at(at dates.Instant) *Sessions {
+	gone, ended := make(map[string]*Session), make(map[string]*DebugSession)
+	for key, s := range t.Sessions.All() {
+		if !s.MayHold() || !s.Dates.Holds(at) {
+			gone[key] = nil
+		}
+	}
+	for key, s := range t.Debug.All() {
+		if !s.Dates.Holds(at) {
+			ended[key] = nil
+		}
+	}
+	if len(gone)+len(ended) == 0 {
+		return t
+	}
+	return &Sessions{Sessions: t.Sessions.With(gone), Debug: t.Debug.With(ended), Holders: t.Holders}
 }
 
 // Valid returns the BreakglassSessions that are valid at an instant for their users, in no

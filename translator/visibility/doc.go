@@ -1,6 +1,4 @@
 // Package visibility is the family of monitoring policies and metric sources: it decodes
 // their documents, follows references among them, lowers them to tables, and emits Rego
 // and generated tests. It must not know other families.
-//
-// Not part of the promised API; see package writ.
 package visibility

@@ -2,8 +2,6 @@
 // resources, subresources, capabilities and the keys of a request. Decoders of all
 // families ask it about words that match nothing, and for the word that was meant. It
 // knows neither documents nor diagnostics of a family.
-//
-// Not part of the promised API; see package writ.
 package vocabulary
 
 import (

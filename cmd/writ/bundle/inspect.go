@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -16,8 +15,8 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 const inspectHelp = `inspect shows a built bundle: its manifest, and its files with their sizes. It
@@ -116,10 +115,7 @@ func readInspection(ctx context.Context, s cli.Streams, at string, keys *bundles
 }
 
 func writeInspectionJSON(w io.Writer, seen *bundles.Inspection) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	return diag.WriteIndented(w, struct {
 		Holds bool `json:"holds"`
 		*bundles.Inspection
 	}{seen.IsValid(), seen})

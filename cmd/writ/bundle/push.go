@@ -11,7 +11,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/cmd/writ/cli"
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 const pushHelp = `push uploads a built bundle to an OCI registry, in the format that opa and writ

@@ -3,6 +3,7 @@
 package changes
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,11 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/replay"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
-	"github.com/writ-policy/writ/server/replay"
-	"github.com/writ-policy/writ/translator/change"
-	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -134,10 +136,10 @@ func inputDiagnostics(side string, list diag.List) []map[string]any {
 // format is JSON.
 func reportError(s cli.Streams, format string, err error) error {
 	var failed *diffError
-	var disagreement *change.DisagreementError
+	var disagreement *diff.DisagreementError
 	switch {
 	case errors.As(err, &failed):
-	case errors.Is(err, change.ErrTooManyClasses):
+	case errors.Is(err, diff.ErrTooManyClasses):
 		failed = &diffError{Code: "too-many-classes", Message: err.Error()}
 	case errors.As(err, &disagreement):
 		failed = &diffError{Code: "disagreement", Message: err.Error()}
@@ -191,7 +193,7 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 	if err != nil {
 		return err
 	}
-	var expected []change.ExpectedChange
+	var expected []diff.ExpectedChange
 	if o.expect != "" {
 		if expected, err = readExpected(o.expect, s); err != nil {
 			return err
@@ -206,11 +208,11 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 	if err != nil {
 		return err
 	}
-	options := change.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses, Details: o.details, AllTimes: o.allTimes}
+	options := diff.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses, Details: o.details, AllTimes: o.allTimes}
 	if o.at == "" {
 		options.SetNow = func(t time.Time) { at = t }
 	}
-	report, err := change.Diff(ctx, a, b, options)
+	report, err := diff.Compare(ctx, a, b, options)
 	if err != nil {
 		return err
 	}
@@ -245,15 +247,19 @@ func (o *diffOptions) time(cmd *cobra.Command) (time.Time, error) {
 	return at, nil
 }
 
-func (o *diffOptions) show(s cli.Streams, report *change.Report) error {
+func (o *diffOptions) show(s cli.Streams, report *diff.Report) error {
 	switch o.format {
 	case "json":
 		return diag.WriteIndented(s.Out, report)
 	case "requests":
 		for _, request := range report.Requests() {
-			encoder := json.NewEncoder(s.Out)
+			var line bytes.Buffer
+			encoder := json.NewEncoder(&line)
 			encoder.SetEscapeHTML(false)
 			if err := encoder.Encode(request); err != nil {
+				return err
+			}
+			if _, err := s.Out.Write(jsontext.EscapeControls(line.Bytes())); err != nil {
 				return err
 			}
 		}

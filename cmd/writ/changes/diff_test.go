@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -64,7 +64,7 @@ func TestErrorsHaveCodes(t *testing.T) {
 		t.Errorf("got %v, want an error of --limit", err)
 	}
 	var written bytes.Buffer
-	err = reportError(cli.Streams{Out: &written}, "json", &change.DisagreementError{Request: "{}", Class: "none -> allow", Decided: "none -> none"})
+	err = reportError(cli.Streams{Out: &written}, "json", &diff.DisagreementError{Request: "{}", Class: "none -> allow", Decided: "none -> none"})
 	if err == nil || !strings.HasPrefix(err.Error(), "disagreement: ") || !strings.Contains(written.String(), `"code": "disagreement"`) {
 		t.Errorf("got %v and %s, want disagreement", err, &written)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/cmd/writ/cli"
-	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -38,7 +38,7 @@ const (
 )
 
 // readExpected reads the expected changes of a file, or of standard input.
-func readExpected(name string, s cli.Streams) ([]change.ExpectedChange, error) {
+func readExpected(name string, s cli.Streams) ([]diff.ExpectedChange, error) {
 	content, err := readFile(name, s)
 	if err != nil {
 		return nil, &diffError{Code: "bad-expect", Message: err.Error()}
@@ -53,15 +53,15 @@ func readExpected(name string, s cli.Streams) ([]change.ExpectedChange, error) {
 	if document.APIVersion != expectedVersion || document.Kind != expectedKind {
 		return nil, bad("line 1: must be a %s %s", expectedVersion, expectedKind)
 	}
-	var out []change.ExpectedChange
+	var out []diff.ExpectedChange
 	for i, c := range document.Spec.Changes {
 		switch {
 		case c.ID == "":
 			return nil, bad("line %d: changes[%d].id is missing", lineOf(content, i), i)
-		case !slices.Contains(change.Kinds(), c.Change):
-			return nil, bad("line %d: changes[%d].change must be one of %s", lineOf(content, i), i, strings.Join(change.Kinds(), ", "))
+		case !slices.Contains(diff.Kinds(), c.Change):
+			return nil, bad("line %d: changes[%d].change must be one of %s", lineOf(content, i), i, strings.Join(diff.Kinds(), ", "))
 		}
-		out = append(out, change.ExpectedChange(c))
+		out = append(out, diff.ExpectedChange(c))
 	}
 	return out, nil
 }
@@ -88,7 +88,7 @@ func lineOf(content []byte, i int) int {
 }
 
 // writeExpected writes the changes of a report for --expect.
-func writeExpected(name string, r *change.Report) error {
+func writeExpected(name string, r *diff.Report) error {
 	document := expectedChanges{APIVersion: expectedVersion, Kind: expectedKind}
 	document.Metadata.Name = "expected"
 	document.Spec.Changes = []expectedChange{}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // hostile are names that begin lines, move the cursor or turn the direction of text.

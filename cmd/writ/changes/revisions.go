@@ -10,16 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/change"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
 )
@@ -185,12 +186,19 @@ type loader struct {
 	streams   cli.Streams
 	now       func() time.Time
 
+	// settings count beside those of the command line, and allowEmpty beside its flag.
+	settings   settings.Settings
+	allowEmpty bool
+
 	translator *translator.Translator
 	last       *engine.Engine
+	// lastSnapshot and lastResult are those of the last revision that was not a bundle.
+	lastSnapshot source.Snapshot
+	lastResult   *translator.Result
 }
 
 // loadBoth loads two revisions. If neither compiles, the error has the diagnostics of both.
-func (l *loader) loadBoth(ctx context.Context, from [2]input) (a, b *change.Side, _ error) {
+func (l *loader) loadBoth(ctx context.Context, from [2]input) (a, b *diff.Side, _ error) {
 	a, err := l.load(ctx, "a", from[0])
 	var one, other *diffError
 	if err != nil && (!errors.As(err, &one) || one.Code != notCompiled) {
@@ -211,17 +219,30 @@ func (l *loader) loadBoth(ctx context.Context, from [2]input) (a, b *change.Side
 const notCompiled = "does-not-compile"
 
 // load reads, translates and activates a revision.
-func (l *loader) load(ctx context.Context, side string, in input) (*change.Side, error) {
+func (l *loader) load(ctx context.Context, side string, in input) (*diff.Side, error) {
 	b, count, err := l.bundle(ctx, side, in)
 	if err != nil {
 		return nil, err
 	}
+	return l.activate(ctx, in, b, count)
+}
+
+// loadSnapshot is load for documents that were read.
+func (l *loader) loadSnapshot(ctx context.Context, side string, in input, snapshot source.Snapshot) (*diff.Side, error) {
+	b, count, err := l.translate(ctx, side, in, snapshot, nil)
+	if err != nil {
+		return nil, err
+	}
+	return l.activate(ctx, in, b, count)
+}
+
+func (l *loader) activate(ctx context.Context, in input, b *bundles.Bundle, count int) (*diff.Side, error) {
 	e, err := documents.Activate(ctx, b, engine.Options{Now: l.now, Last: l.last})
 	if err != nil {
 		return nil, fmt.Errorf("%s: activate: %w", in.name, err)
 	}
 	l.last = e
-	return &change.Side{World: e.Statements(), Judge: decision.Judge(e), Source: in.name, Revision: b.Manifest.Revision, Documents: count}, nil
+	return &diff.Side{World: e.Statements(), Judge: decision.Judge(e), Source: in.name, Revision: b.Manifest.Revision, Documents: count}, nil
 }
 
 // bundle returns the bundle of a revision and the number of its documents.
@@ -246,12 +267,17 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.
 	if err != nil {
 		return nil, 0, err
 	}
+	return l.translate(ctx, side, in, snapshot, list)
+}
+
+// translate returns the bundle of documents that were read with some diagnostics.
+func (l *loader) translate(ctx context.Context, side string, in input, snapshot source.Snapshot, list diag.List) (_ *bundles.Bundle, count int, _ error) {
 	if l.translator == nil {
 		given, err := l.documents.Settings()
 		if err != nil {
 			return nil, 0, err
 		}
-		l.translator = translator.New(translator.Options{Settings: given, AllowEmpty: l.documents.AllowEmpty})
+		l.translator = translator.New(translator.Options{Settings: l.settings.With(given), AllowEmpty: l.documents.AllowEmpty || l.allowEmpty})
 	}
 	var result *translator.Result
 	if !list.HasErrors() {
@@ -270,6 +296,7 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.
 		}
 		return nil, 0, failed
 	}
+	l.lastSnapshot, l.lastResult = snapshot, result
 	b, err := bundles.Build(result, bundles.BuildOptions{Version: cli.Version()})
 	return b, result.Documents, err
 }

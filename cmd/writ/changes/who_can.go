@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/translator/change/question"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/vocabulary"
@@ -78,10 +78,21 @@ func (o *questionOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.policies, "policies", nil, "policy `source` to answer by, as of writ check --help; repeatable")
 	f.StringVar(&o.bundle, "bundle", "", "built `bundle` to answer by instead of --policies: a path or a URL")
+	f.BoolVarP(&o.all, "all-namespaces", "A", false, "every namespace, and requests without one")
+	f.StringVar(&o.labelSelector, "label-selector", "", "label `selector` of a list, as kubectl takes it: tier=gold,!old")
+	f.StringVar(&o.fieldSelector, "field-selector", "", "field `selector` of a list: spec.nodeName=node-1")
+	o.addFacts(cmd)
+	cli.FormatFlag(cmd, &o.format, "table", "json")
+	o.documents.Add(cmd)
+	cli.MarkCommandLineOnly(cmd, "all-namespaces", "label-selector", "field-selector")
+}
+
+// addFacts adds the flags for the time of an answer and for facts of requests.
+func (o *questionOptions) addFacts(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) of the answer instead of the machine's")
 	f.StringVar(&o.at, "at", "", "the same as --now")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the request")
-	f.BoolVarP(&o.all, "all-namespaces", "A", false, "every namespace, and requests without one")
 	f.StringVar(&o.cluster, "cluster", "", "`cluster` of the request")
 	f.StringVar(&o.tenant, "tenant", "", "`tenant` of the request")
 	f.StringVar(&o.session, "session", "", "`session` of the request")
@@ -91,12 +102,8 @@ func (o *questionOptions) add(cmd *cobra.Command) {
 	f.StringArrayVar(&o.fields, "field", nil, "`path` of a field that the request changes; may be repeated")
 	f.StringVar(&o.pod, "pod", "", "`file` with the pod, as JSON")
 	f.StringVar(&o.attributes, "attributes", "", "attributes of the request, as a `JSON` object")
-	f.StringVar(&o.labelSelector, "label-selector", "", "label `selector` of a list, as kubectl takes it: tier=gold,!old")
-	f.StringVar(&o.fieldSelector, "field-selector", "", "field `selector` of a list: spec.nodeName=node-1")
-	cli.FormatFlag(cmd, &o.format, "table", "json")
-	o.documents.Add(cmd)
-	cli.MarkCommandLineOnly(cmd, "now", "at", "namespace", "all-namespaces", "cluster", "tenant", "session", "escalation",
-		"label", "namespace-label", "field", "pod", "attributes", "label-selector", "field-selector")
+	cli.MarkCommandLineOnly(cmd, "now", "at", "namespace", "cluster", "tenant", "session", "escalation",
+		"label", "namespace-label", "field", "pod", "attributes")
 }
 
 // question returns the question of the flags that both commands have. It returns an

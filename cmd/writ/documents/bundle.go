@@ -7,9 +7,9 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

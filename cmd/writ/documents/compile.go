@@ -6,7 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 // Compile compiles the Rego that a translation emits, so that documents without errors

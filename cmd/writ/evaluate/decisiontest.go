@@ -11,10 +11,10 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 

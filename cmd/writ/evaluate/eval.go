@@ -20,10 +20,10 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/cmd/writ/pipeline"
 	"github.com/writ-policy/writ/cmd/writ/terminal"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 const evalHelp = `eval reads requests from standard input or --requests FILE, one JSON object per
@@ -76,6 +76,7 @@ type evalOptions struct {
 	stream    bool
 	// requireRoute denies requests at the point gateway that name no route.
 	requireRoute bool
+	decideBy     string
 }
 
 // evalPoints returns the points at which eval answers requests.
@@ -89,7 +90,7 @@ func evalPoints() []string {
 
 // NewEval returns the command eval.
 func NewEval(s cli.Streams) *cobra.Command {
-	o := evalOptions{point: decision.Access}
+	o := evalOptions{point: decision.Access, decideBy: engine.DecideByCompiled}
 	cmd := &cobra.Command{
 		Use:     "eval --policies DIR --point POINT [--now RFC3339]",
 		Short:   "Answer requests, one JSON object per line",
@@ -107,6 +108,7 @@ func NewEval(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
 	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
+	cli.ChoiceFlag(cmd, &o.decideBy, "decide-by", "`what` decides: "+engine.DecideByCompiled+" forms of the bundle's Rego where they are known, or "+engine.DecideByOPA+" alone", engine.DecideByCompiled, engine.DecideByOPA)
 	f.BoolVar(&o.requireRoute, "require-route", false, "deny requests at the point gateway that name no route")
 	cli.MarkCommandLineOnly(cmd, "now", "stream", "requests")
 	o.documents.Add(cmd)
@@ -135,9 +137,12 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	e, err := documents.Activate(ctx, b, engine.Options{Now: now, RequireRoute: o.requireRoute})
+	e, err := documents.Activate(ctx, b, engine.Options{Now: now, RequireRoute: o.requireRoute, ByOPA: o.decideBy == engine.DecideByOPA})
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
+	}
+	if why := e.ByOPA()[o.point]; why != "" && o.decideBy != engine.DecideByOPA {
+		fmt.Fprintf(s.Err, "OPA decides at the point %s, which takes longer: %s\n", o.point, why)
 	}
 	if o.requests != "-" {
 		file, err := os.Open(o.requests)

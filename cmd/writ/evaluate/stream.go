@@ -7,8 +7,8 @@ import (
 	"iter"
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/progress"
 )
 
 // streamChunk is how many indexes a line of visible items holds at most.

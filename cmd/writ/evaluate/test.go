@@ -11,9 +11,9 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/directory"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/writ-policy/writ/translator/source/redirect"
+	"github.com/writ-policy/writ/internal/redirect"
 )
 
 // maxResponse bounds a response in bytes.

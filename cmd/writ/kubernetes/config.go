@@ -2,8 +2,6 @@
 // AuthorizationConfiguration, the kubeconfig that it names, and the grants of writ's own
 // identity. The input is where writ answers and who it is; the output is YAML. It also
 // checks a running chain of such files.
-//
-// Not part of the promised API; see package writ.
 package kubernetes
 
 import (

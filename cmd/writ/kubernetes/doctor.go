@@ -23,6 +23,9 @@ type Doctor struct {
 	Context    string
 	// Identities are the users as whom writ reads the cluster.
 	Identities []string
+	// Objects are the resources whose objects facts of the clusters file read, as
+	// "secrets" or "deployments.apps", beside pods and namespaces.
+	Objects []string
 	// Pods states that policies evaluate pods.
 	Pods bool
 	// Version is the version that writ should have; empty means any.

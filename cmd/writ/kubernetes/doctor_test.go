@@ -186,6 +186,10 @@ func TestDoctor(t *testing.T) {
 		{"no file is loaded", answer("/metrics", "up 1"), "warning loaded", "does not state"},
 		{"no metrics", answer("/metrics", "403"), "warning loaded", "cannot be read"},
 		{"no grants", answer("/admin"+reviewSuffix, `{"kind":"SubjectAccessReview","status":{"allowed":false}}`), "error identity", "may not get pods"},
+		{"no grant for facts", func(t *testing.T, c *chain) {
+			c.doctor.Objects = []string{"deployments.apps"}
+			answer("/admin"+reviewSuffix, `{"kind":"SubjectAccessReview","status":{"allowed":false}}`)(t, c)
+		}, "error identity", "may not get deployments.apps"},
 		{"grants cannot be read", answer("/admin"+reviewSuffix, "403"), "warning identity", "is not known"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

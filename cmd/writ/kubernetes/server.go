@@ -89,7 +89,7 @@ func (e *examination) examineLoaded(ctx context.Context, c *cluster.Connection, 
 	passed(at, "the API server uses this file")
 }
 
-// examineIdentity checks that the API server lets writ read pods and namespaces.
+// examineIdentity checks that the API server lets writ read what policies are about.
 func (e *examination) examineIdentity(ctx context.Context, c *cluster.Connection, at, user string) {
 	passed := e.begin("identity")
 	groups := []string{"system:authenticated"}
@@ -97,10 +97,12 @@ func (e *examination) examineIdentity(ctx context.Context, c *cluster.Connection
 		namespace, _, _ := strings.Cut(account, ":")
 		groups = append(groups, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
 	}
-	for _, resource := range []string{"pods", "namespaces"} {
+	resources := append([]string{"pods", "namespaces"}, e.Objects...)
+	for _, name := range resources {
+		resource, group, _ := strings.Cut(name, ".")
 		body, err := json.Marshal(map[string]any{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-			"spec": map[string]any{"user": user, "groups": groups, "resourceAttributes": map[string]any{"verb": "get", "version": "v1", "resource": resource}},
+			"spec": map[string]any{"user": user, "groups": groups, "resourceAttributes": map[string]any{"verb": "get", "group": group, "version": "v1", "resource": resource}},
 		})
 		if err != nil {
 			panic(err) // strings
@@ -109,10 +111,11 @@ func (e *examination) examineIdentity(ctx context.Context, c *cluster.Connection
 		var review struct{ Status reviewStatus }
 		switch {
 		case err != nil || response.StatusCode != http.StatusCreated || json.Unmarshal(content, &review) != nil:
-			e.warn(at, "use a kubeconfig of an administrator", "whether %q may read %s is not known: %s", user, resource, failure(response, err))
+			e.warn(at, "use a kubeconfig of an administrator", "whether %q may read %s is not known: %s", user, name, failure(response, err))
 		case !review.Status.Allowed:
-			e.fail(at, "kubectl apply -f identity.yaml, which writ kubernetes config writes", "%q may not get %s: policies about pods and namespaces deny", user, resource)
+			e.fail(at, "kubectl apply -f identity.yaml, which writ kubernetes config writes; grant what facts read beside it",
+				"%q may not get %s: denials that read them deny, and nothing that reads them allows", user, name)
 		}
 	}
-	passed(at, fmt.Sprintf("%q may get pods and namespaces", user))
+	passed(at, fmt.Sprintf("%q may get %s", user, strings.Join(resources, ", ")))
 }

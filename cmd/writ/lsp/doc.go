@@ -2,8 +2,6 @@
 // and package editor answers them. It converts positions to UTF-16 and paths to URIs, and
 // knows nothing about documents.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // One goroutine analyses the directory. Edits that arrive during an analysis are analysed

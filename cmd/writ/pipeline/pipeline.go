@@ -1,7 +1,5 @@
 // Package pipeline answers lines of text in parallel, in the order of the lines and in
 // bounded memory. It does not know what the lines mean.
-//
-// Not part of the promised API; see package writ.
 package pipeline
 
 import (

@@ -15,8 +15,9 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/bundle"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server"
-	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -141,6 +142,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.IntVar(&c.Envoy.Connections, "envoy-max-connections", c.Envoy.Connections, "`number` of connections of proxies; more are closed")
 	f.IntVar(&c.Envoy.ReceiveBytes, "envoy-receive-bytes", c.Envoy.ReceiveBytes, "memory for checks that are being received, in `bytes`")
 	f.BoolVar(&c.RequireRoute, "require-route", false, "deny requests at the point gateway that name no route")
+	cli.ChoiceFlag(cmd, &c.DecideBy, "decide-by", "`what` decides: "+engine.DecideByCompiled+" forms of the bundle's Rego where they are known, or "+engine.DecideByOPA+" alone", engine.DecideByCompiled, engine.DecideByOPA)
 	f.StringVar(&c.StateDir, "state-dir", "", "`directory` in which the last good bundle is stored")
 	f.StringVar(&c.TLS.Cert, "tls-cert", "", "PEM `file` of the server's certificate; enables HTTPS")
 	f.StringVar(&c.TLS.Key, "tls-key", "", "PEM `file` of the certificate's key")

@@ -1,7 +1,5 @@
 // Package terminal shows the progress of a command to its user. It does not know the
 // commands.
-//
-// Not part of the promised API; see package writ.
 package terminal
 
 import (
@@ -16,7 +14,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 )
 
 const (

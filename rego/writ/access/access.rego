@@ -67,7 +67,7 @@ decision := object.union(
 	{
 		"allowed": _effect == "allow",
 		"denied": _effect == "deny",
-		"reason": reason.decided(matched),
+		"reason": concat("", [reason.decided(matched), _sufficient]),
 		"warnings": array.concat(sessions.warnings, array.concat(_denial.warnings, _warnings)),
 		"matched": matched,
 	},
@@ -120,7 +120,7 @@ _rows contains [
 			"role": {"kind": role.kind, "namespace": role.namespace, "name": role.name},
 			"binding": {"source": binding.source},
 		},
-		sessions.end(binding),
+		object.union(sessions.end(binding), _implied(rule)),
 	),
 ] if {
 	some [binding, role, rule] in _hits
@@ -178,11 +178,12 @@ _undecided := [reason.undecided(binding, rule, name, why) |
 # METADATA
 # description: |
 #   What the engine composes the decision from: the positions of the hits that
-#   hold, the undecided restrictions, and the outcome of deny policies.
-findings := [_positions, _undecided, deny.outcome]
+#   hold, the undecided restrictions, the outcome of deny policies, the positions of the
+#   hits that hold because of a selector, and what ends the reason.
+findings := [_positions, _undecided, deny.outcome, _selected, _sufficient]
 
 # METADATA
 # description: The findings of a bundle without deny policies.
-grants := [_positions, _undecided, {"denied": false, "warnings": [], "pods": []}]
+grants := [_positions, _undecided, {"denied": false, "warnings": [], "pods": []}, _selected, _sufficient]
 
 _positions := [position | some position, hit in _hits; _holds(hit[2])]

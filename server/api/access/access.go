@@ -1,7 +1,5 @@
 // Package access decides requests at the access point for the protocols: in time, with the
 // facts that only a cluster knows, counted and recorded. It knows no protocol.
-//
-// Not part of the promised API; see package writ.
 package access
 
 import (
@@ -9,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 )
@@ -46,12 +44,12 @@ type Decider struct {
 	Options
 	service  *exchange.Service
 	counter  *metrics.Point
-	fetching *memory.Budget // of reviews that are being completed, which are not in flight
+	fetching *limits.Budget // of reviews that are being completed, which are not in flight
 }
 
 // New returns a Decider.
 func New(s *exchange.Service, o Options) *Decider {
-	return &Decider{Options: o, service: s, counter: s.Metrics.Point(decision.Access), fetching: memory.NewBudget(int64(s.MaxInFlight))}
+	return &Decider{Options: o, service: s, counter: s.Metrics.Point(decision.Access), fetching: limits.NewBudget(int64(s.MaxInFlight))}
 }
 
 // Decide decides a canonical request and records the decision.
@@ -143,9 +141,13 @@ func (a *Decider) assignCluster(r *decision.Request) error {
 	return a.Clusters.Place(r)
 }
 
+// rounds is how often facts are fetched because a decision depends on them: once those of
+// the namespace are known and no policy denies, rules decide, which read the object.
+const rounds = 2
+
 // decideWithFacts decides a review. It reads the pod if a policy in scope would judge
-// it, and namespace labels if they are needed: with the pod, or if the decision
-// depended on them. Most reviews need neither and are answered from the cache.
+// it, and other facts if the decision depended on them. Most reviews need none and are
+// answered from the cache.
 func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
 	if a.Clusters == nil {
 		return p.Access(ctx, r)
@@ -158,14 +160,18 @@ func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *d
 		a.fetch(ctx, r, missing)
 	}
 	d := p.Access(ctx, r)
-	if !d.LabelsUnknown || r.NamespaceLabels != nil {
-		return d
+	for range rounds {
+		unknown := d.Unknown.Lacking(r)
+		if unknown == (decision.Facts{}) {
+			break
+		}
+		a.fetch(ctx, r, unknown)
+		if d.Unknown.Lacking(r) == unknown {
+			break // nothing more is known
+		}
+		d = p.Access(ctx, r)
 	}
-	a.fetch(ctx, r, decision.Facts{NamespaceLabels: true})
-	if r.NamespaceLabels == nil {
-		return d
-	}
-	return p.Access(ctx, r)
+	return d
 }
 
 // fetch completes r. A cluster that is read asks this server whether the read is

@@ -3,9 +3,9 @@ package access
 import (
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // AppendReceived writes a review as it was received but without its status, up to where

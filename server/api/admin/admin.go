@@ -1,8 +1,6 @@
 // Package admin answers operators, who may change the active revision: it lists the
 // revisions that are kept, rolls back to one, and releases it again. Its endpoints need a
 // listener of their own: callers that may ask for decisions may not change them.
-//
-// Not part of the promised API; see package writ.
 package admin
 
 import (

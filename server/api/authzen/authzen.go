@@ -2,8 +2,6 @@
 // evaluations, searches and metadata. A request of AuthZEN becomes a canonical request at
 // the access point.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // The properties of an entity that a request leaves out are those of the inventory. They
@@ -19,10 +17,10 @@ import (
 	"mime"
 	"net/http"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // API answers the requests. Service and Decider are required.

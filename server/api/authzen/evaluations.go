@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // The semantics of several evaluations.
@@ -35,6 +35,7 @@ func (a *API) Evaluations() http.HandlerFunc {
 			b, refused := a.appendEvaluation(r, p, defaults, b)
 			return append(b, '\n'), refused
 		}
+		p = p.AtNow() // all of them are decided at one time
 		b = append(b, `{"evaluations":[`...)
 		for i, item := range items {
 			if i > 0 {

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

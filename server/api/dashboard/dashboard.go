@@ -1,8 +1,6 @@
 // Package dashboard answers the debugging API of dashboards: what the visibility
 // policies give to the caller that asks. Its callers must be authenticated; a name in a
 // header or a parameter does not authenticate.
-//
-// Not part of the promised API; see package writ.
 package dashboard
 
 import (
@@ -15,10 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Cache keeps authorizations of users.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Bounds of a batch in one body.

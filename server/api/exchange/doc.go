@@ -3,8 +3,6 @@
 // writing the answer or the refusal. A protocol adds the form of its requests and
 // answers. The package knows no protocol, no router and no document.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A protocol's function returns the bytes of an answer or a Refusal and never writes

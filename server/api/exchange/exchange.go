@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 )
@@ -33,7 +33,7 @@ type Options struct {
 	// MaxValues is how many JSON values a body, or a line of a stream, may have, and Values
 	// the budget of values of all requests together; zero and nil are unlimited.
 	MaxValues int
-	Values    *memory.Budget
+	Values    *limits.Budget
 	// MaxInFlight is how many requests for decisions are answered at a time.
 	MaxInFlight int
 	// Timeout bounds a decision.
@@ -46,22 +46,22 @@ type Service struct {
 	// Guard reports panics.
 	Guard point.Guard
 
-	inFlight *memory.Budget // of requests that are being decided
-	bodies   *memory.Budget
-	large    *memory.Budget // of requests whose body is large, from the reading on
-	listing  *memory.Budget // of requests that list
+	inFlight *limits.Budget // of requests that are being decided
+	bodies   *limits.Budget
+	large    *limits.Budget // of requests whose body is large, from the reading on
+	listing  *limits.Budget // of requests that list
 	revision atomic.Pointer[revisionHeader]
 }
 
 // New returns a Service.
 func New(o Options) *Service {
 	if o.Values == nil {
-		o.Values = new(memory.Budget)
+		o.Values = new(limits.Budget)
 	}
 	return &Service{
 		Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
-		inFlight: memory.NewBudget(int64(o.MaxInFlight)), bodies: memory.NewBudget(MaxBodies),
-		large: memory.NewBudget(MaxLarge), listing: memory.NewBudget(MaxListing),
+		inFlight: limits.NewBudget(int64(o.MaxInFlight)), bodies: limits.NewBudget(MaxBodies),
+		large: limits.NewBudget(MaxLarge), listing: limits.NewBudget(MaxListing),
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Refusal is why a request gets no answer: the one thing that becomes a status code.
@@ -24,6 +24,8 @@ type Refusal struct {
 	Code    string
 	// Diagnostics is a JSON list of the mistakes in documents of the body; nil for none.
 	Diagnostics []byte
+	// Untranslatable is a JSON list of what a filter cannot say exactly; nil for none.
+	Untranslatable []byte
 	// Reason is set if the request is refused to bound memory.
 	Reason metrics.Reason
 }
@@ -115,7 +117,11 @@ func Problem(r *Refusal) (status int, contentType []string, body []byte) {
 	b = jsontext.AppendString(append(b, `,"detail":`...), Line(r.Message, MaxText))
 	if r.Invalid {
 		b = jsontext.AppendString(append(b, `,"error":{"code":`...), cmp.Or(r.Code, decision.CodeInvalidRequest))
-		b = append(jsontext.AppendString(append(b, `,"message":`...), Line(r.Message, MaxText)), '}')
+		b = jsontext.AppendString(append(b, `,"message":`...), Line(r.Message, MaxText))
+		if r.Untranslatable != nil {
+			b = append(append(b, `,"untranslatable":`...), r.Untranslatable...)
+		}
+		b = append(b, '}')
 	}
 	if r.Field != "" {
 		b = jsontext.AppendString(append(b, `,"field":`...), Line(r.Field, MaxName))

@@ -2,8 +2,6 @@
 // server sends them. It turns a review into a request of the access point and the
 // decision into the review's status.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // An evaluation error is a denial with HTTP 200: an API server repeats a request that
@@ -14,10 +12,10 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Keys of a review's extra that hold its session and escalation unless they are
@@ -84,8 +82,15 @@ func (s *Reviews) prepare(r *decision.Request) (cause string) {
 	if err := r.Validate(); err != nil {
 		return err.Error()
 	}
+	if nodes := r.Extra[nodeName]; len(nodes) == 1 && r.Resource != "" {
+		attribute(r, decision.AttributeNode, nodes[0])
+	}
 	return s.readSessionAndEscalation(r)
 }
+
+// nodeName is the key of a review's extra that has the node to which the API server bound
+// the token of a service account.
+const nodeName = "authentication.kubernetes.io/node-name"
 
 // readSessionAndEscalation reads them from the extra of the review's user. It returns
 // why the review is invalid: of two values neither may count.

@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/change/question"
 )
 
 // RulesReview answers SelfSubjectRulesReviews: what the caller may do in a namespace. A

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
+	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/change/question"
 )
 
 func TestRulesNamespace(t *testing.T) {

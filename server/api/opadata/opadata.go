@@ -2,8 +2,6 @@
 // clients of OPA need no change. The entrypoints of the bundle are for every caller, and
 // are decided as at other endpoints; other paths and explanations are for auditors, and
 // OPA alone evaluates them.
-//
-// Not part of the promised API; see package writ.
 package opadata
 
 import (
@@ -20,11 +18,11 @@ import (
 	"github.com/open-policy-agent/opa/v1/server/types"
 	"github.com/open-policy-agent/opa/v1/version"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/jsontext"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

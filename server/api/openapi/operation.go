@@ -2,8 +2,6 @@
 // states what its endpoint takes and returns in an Operation, beside its handler; the
 // schemas of Go types follow from their fields. The package knows no handler.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // The document is made from the routes of a listener when it is first read, so it has what

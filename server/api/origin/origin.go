@@ -2,8 +2,6 @@
 // may. Callers may ask about themselves; asking about others needs the right to create
 // such a review in its namespace. It shows auditors the roles, role bindings and policies
 // of a namespace as objects.
-//
-// Not part of the promised API; see package writ.
 package origin
 
 import (

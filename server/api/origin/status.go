@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // appendStatus ends an answer with the status of a SubjectAccessReview.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/change/question"
 	"github.com/writ-policy/writ/translator/dates"
 )
 

@@ -1,8 +1,6 @@
 // Package questions answers what no decision answers: who can do something, and what a
 // subject can do. A body becomes a question of package change; what is not stated may be
 // left open.
-//
-// Not part of the promised API; see package writ.
 package questions
 
 import (
@@ -15,10 +13,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/change/question"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )

@@ -30,6 +30,14 @@ const documents = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: s, annotations: {writ.dev/not-after: "2026-03-01T10:00:00Z"}},
  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: s}, subjects: [{kind: User, name: c}]}
 ---
+{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: d},
+ spec: {rules: [{verbs: [get], apiGroups: [""], resources: [configmaps], resourceNames: ["db[^a]"]}]}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: m}, rules: [{verbs: [get], apiGroups: [""], resources: [configmaps]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: m},
+ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: m}, subjects: [{kind: User, name: b}]}
+---
 {apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: fix, namespace: bg},
  spec: {escalatedGroup: root, allowed: {clusters: ["prod-*"], groups: [sre]}, approvers: {groups: [leads]}}}
 ---
@@ -84,6 +92,8 @@ func open(t *testing.T, maxAnswer int) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/who-can", admitted(auth.Auditor, a.WhoCan()))
+	mux.Handle("POST /v1/filters/visibility", admitted(auth.Authenticated, a.Filter(decision.Visibility)))
+	mux.Handle("POST /v1/filters/access", admitted(auth.Authenticated, a.Filter(decision.Access)))
 	mux.Handle("POST /v1/escalations", admitted(auth.Auditor, a.Escalations()))
 	mux.Handle("POST /v1/what-can", admitted(auth.Authenticated, a.WhatCan()))
 	return mux

@@ -1,7 +1,7 @@
 // Package bounds bounds the arguments of OPA's built-in functions, which the evaluator
 // cannot interrupt: what a function reads and writes stays within bytes and steps that
 // take no more than seconds. Importing the package replaces the functions that package
-// rego/builtin calls bounded. Not part of the promised API; see package writ.
+// rego/builtin calls bounded.
 //
 // # Design
 //

@@ -3,8 +3,6 @@
 // with expressions are evaluated by its caller, as generated Rego. It knows neither
 // bundles nor how Rego is evaluated.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Go code does what the rules of writ.gateway do, which remain in the bundle for a stock

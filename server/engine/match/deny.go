@@ -102,50 +102,42 @@ func (d *Denials) addRule(policy *tables.DenyPolicy, rule *tables.DenyRule) {
 }
 
 // CanConcern reports whether a rule or the pod security of a policy can match the request
-// as written or one of its other forms. It returns true if only Rego can decide, as for
-// the labels of namespaces. False means that compiled.deny has neither rules nor pods for
-// the request.
-func (d *Denials) CanConcern(r *decision.Request, others []Form) bool {
-	switch {
-	case d == nil:
-		return true
-	case d.canMatch(r, Form{r.Verb, r.Subresource, r.Resource}):
+// as written or one of its other forms, in scope by the request or by a valid session of its
+// user. It returns true if only Rego can decide, as for the labels of namespaces. False means
+// that compiled.deny has neither rules nor pods for the request.
+func (d *Denials) CanConcern(r *decision.Request, others []Form, valid []*tables.Session) bool {
+	if d == nil {
 		return true
 	}
-	return slices.ContainsFunc(others, func(f Form) bool { return d.canMatch(r, f) })
+	a := asked{r, valid}
+	return d.canMatch(a, Form{r.Verb, r.Subresource, r.Resource}) ||
+		slices.ContainsFunc(others, func(f Form) bool { return d.canMatch(a, f) })
+}
+
+// asked is a request with the valid sessions of its user.
+type asked struct {
+	*decision.Request
+	sessions []*tables.Session
 }
 
 // HasDates reports whether a policy begins or ends to hold at some time.
 func (d *Denials) HasDates() bool { return d != nil && len(d.dated) > 0 }
 
 // Around returns a span narrowed about an instant by the policies that can concern the
-// request at another time.
-func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request, others []Form) dates.Span {
+// request at another time, as CanConcern reports.
+func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request, others []Form, valid []*tables.Session) dates.Span {
 	if d == nil {
 		return span
 	}
 	for _, p := range d.dated {
-		if p.alone.CanConcern(r, others) {
+		if p.alone.CanConcern(r, others, valid) {
 			span = span.Around(at, p.dates)
 		}
 	}
 	return span
 }
 
-// AroundAttached is Around for the policies of these names, whatever their scope.
-func (d *Denials) AroundAttached(span dates.Span, at dates.Instant, names []string) dates.Span {
-	if d == nil {
-		return span
-	}
-	for _, p := range d.dated {
-		if slices.Contains(names, p.alone.policies[0].Name) {
-			span = span.Around(at, p.dates)
-		}
-	}
-	return span
-}
-
-func (d *Denials) canMatch(r *decision.Request, f Form) bool {
+func (d *Denials) canMatch(r asked, f Form) bool {
 	switch {
 	case d.impersonation && strings.HasPrefix(f.Verb, "impersonate"):
 		return true // Rego matches the rules about impersonation
@@ -160,7 +152,7 @@ func (d *Denials) canMatch(r *decision.Request, f Form) bool {
 }
 
 // canMatch reports whether the rule can match the form; the resource is known to match.
-func (n denial) canMatch(r *decision.Request, f Form) bool {
+func (n denial) canMatch(r asked, f Form) bool {
 	return matchesSubresource(n.resource, f.Subresource) &&
 		slices.ContainsFunc(n.rule.Actions, func(a tables.DenyAction) bool { return matchesAction(&a, f.Verb, r.APIGroup) }) &&
 		(!n.rule.NeedsName || r.Name != "") &&
@@ -185,14 +177,24 @@ func canMatchNamespace(f *tables.NamespaceFilter, namespace string) bool {
 	return f == nil || len(f.Terms) > 0 && namespace != "" || matchesAny(f.Patterns, namespace)
 }
 
-// inScope reports whether the policy applies to the request's cluster, tenant, session
-// and escalation. An escalation that refers to the policy replaces session and
-// escalation.
-func inScope(p *tables.DenyPolicy, r *decision.Request) bool {
-	matches := func(globs []tables.PathGlob, value string) bool { return len(globs) == 0 || matchesAny(globs, value) }
-	return matches(p.Clusters, r.Cluster) && matches(p.Tenants, r.Tenant) &&
-		(slices.Contains(p.ReferredBy, r.Escalation) ||
-			matches(p.Sessions, r.Session) && matches(p.EscalationRefs, r.Escalation))
+// inScope reports whether the policy applies to the request's cluster and tenant, and to its
+// session and escalation or those of a valid session. An escalation that refers to the policy
+// replaces session and escalation, and so does a valid session.
+func inScope(p *tables.DenyPolicy, r asked) bool {
+	if !isEmptyOrMatches(p.Clusters, r.Cluster) || !isEmptyOrMatches(p.Tenants, r.Tenant) {
+		return false
+	}
+	held := func(session, escalation string) bool {
+		return slices.Contains(p.ReferredBy, escalation) ||
+			isEmptyOrMatches(p.Sessions, session) && isEmptyOrMatches(p.EscalationRefs, escalation)
+	}
+	return held(r.Session, r.Escalation) || slices.ContainsFunc(r.sessions, func(s *tables.Session) bool {
+		return slices.Contains(s.Policies, p.Name) || held(s.Name, s.Owner)
+	})
+}
+
+func isEmptyOrMatches(globs []tables.PathGlob, value string) bool {
+	return len(globs) == 0 || matchesAny(globs, value)
 }
 
 // maxMatched is the length of the longest value that is matched here. The evaluation of

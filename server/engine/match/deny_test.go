@@ -36,7 +36,7 @@ func TestDenialsCanConcern(t *testing.T) {
 		Namespaces: &tables.NamespaceFilter{Terms: [][]tables.LabelRequirement{{{Key: "k", Operator: "Exists"}}}},
 	}
 	d := NewDenials(tables.List{&tables.Deny{Policies: []tables.DenyPolicy{
-		{Rules: []tables.DenyRule{rule}, Clusters: globs(t, "c*"), Sessions: globs(t, "s"), ReferredBy: []string{"e"}},
+		{Name: "p", Rules: []tables.DenyRule{rule}, Clusters: globs(t, "c*"), Sessions: globs(t, "s"), ReferredBy: []string{"e"}},
 		{Rules: []tables.DenyRule{everywhere, labelled}, Tenants: globs(t, "t")},
 		{Pod: &tables.PodSecurity{Subresources: []string{"exec"}}},
 		{Impersonation: []tables.ImpersonationRule{{}}, Tenants: globs(t, "impersonated")},
@@ -44,10 +44,12 @@ func TestDenialsCanConcern(t *testing.T) {
 	first := decision.Request{Verb: "delete", APIGroup: "apps", Resource: "deployments", Namespace: "prod-1", Name: "web", Cluster: "c1", Session: "s"}
 	second := decision.Request{Verb: "bind", Resource: "x", Tenant: "t"}
 	pod := decision.Request{Verb: "create", Resource: "pods", Subresource: "exec"}
+	unnamed := func(r *decision.Request) { r.Session = "" }
 	for name, row := range map[string]struct {
 		request decision.Request
 		change  func(r *decision.Request)
 		others  []Form
+		valid   []*tables.Session
 		want    bool
 	}{
 		"as it is":                    {request: first, want: true},
@@ -66,10 +68,18 @@ func TestDenialsCanConcern(t *testing.T) {
 		"another cluster":             {request: first, change: func(r *decision.Request) { r.Cluster = "d" }},
 		"another session":             {request: first, change: func(r *decision.Request) { r.Session = "" }},
 		"an escalation":               {request: first, change: func(r *decision.Request) { r.Session, r.Escalation = "", "e" }, want: true},
-		"an impersonation":            {request: first, change: func(r *decision.Request) { r.Verb = "impersonate:node" }, want: true},
-		"an impersonation on a path":  {request: decision.Request{Verb: "impersonate-on:user-info:get", Path: "/x"}, want: true},
-		"a form of an impersonation":  {request: decision.Request{Verb: "IMPERSONATE", Path: "/x"}, others: []Form{{Verb: "impersonate"}}, want: true},
-		"a path":                      {request: first, change: func(r *decision.Request) { r.Path = "/x" }},
+		"a valid session":             {request: first, change: unnamed, valid: []*tables.Session{{Name: "t"}, {Name: "s"}}, want: true},
+		"a session that attaches it":  {request: first, change: unnamed, valid: []*tables.Session{{Name: "t", Policies: []string{"p"}}}, want: true},
+		"a session of its owner":      {request: first, change: unnamed, valid: []*tables.Session{{Name: "t", Owner: "e"}}, want: true},
+		"a valid session of another":  {request: first, change: unnamed, valid: []*tables.Session{{Name: "t", Owner: "f", Policies: []string{"q"}}}},
+		"a session elsewhere": {
+			request: first, valid: []*tables.Session{{Name: "s", Owner: "e", Policies: []string{"p"}}},
+			change: func(r *decision.Request) { r.Session, r.Cluster = "", "d" },
+		},
+		"an impersonation":           {request: first, change: func(r *decision.Request) { r.Verb = "impersonate:node" }, want: true},
+		"an impersonation on a path": {request: decision.Request{Verb: "impersonate-on:user-info:get", Path: "/x"}, want: true},
+		"a form of an impersonation": {request: decision.Request{Verb: "IMPERSONATE", Path: "/x"}, others: []Form{{Verb: "impersonate"}}, want: true},
+		"a path":                     {request: first, change: func(r *decision.Request) { r.Path = "/x" }},
 		"another form matches": {
 			request: first, change: func(r *decision.Request) { r.Verb = "DELETE" },
 			others: []Form{{Verb: "x"}, {Verb: "delete", Resource: "deployments"}}, want: true,
@@ -88,15 +98,15 @@ func TestDenialsCanConcern(t *testing.T) {
 			if row.change != nil {
 				row.change(&r)
 			}
-			if got := d.CanConcern(&r, row.others); got != row.want {
+			if got := d.CanConcern(&r, row.others, row.valid); got != row.want {
 				t.Errorf("got %v, want %v", got, row.want)
 			}
 		})
 	}
-	if !NewDenials(nil).CanConcern(&first, nil) {
+	if !NewDenials(nil).CanConcern(&first, nil, nil) {
 		t.Error("unknown policies can concern nothing")
 	}
-	if NewDenials(tables.List{&tables.Deny{}}).CanConcern(&first, nil) {
+	if NewDenials(tables.List{&tables.Deny{}}).CanConcern(&first, nil, nil) {
 		t.Error("no policies can concern a request")
 	}
 }

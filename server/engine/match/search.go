@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -16,6 +16,17 @@ func (t *Tree) Find(r *decision.Request) []Hit {
 	s.findInScope("")
 	if r.Namespace != "" {
 		s.findInScope(r.Namespace)
+	}
+	return s.hits
+}
+
+// FindGroups returns what Find would return for the request of a user without a name and in
+// these groups alone.
+func (t *Tree) FindGroups(r *decision.Request, groups []string) []Hit {
+	s := search{tree: t, request: r}
+	s.findGroups("", groups)
+	if r.Namespace != "" {
+		s.findGroups(r.Namespace, groups)
 	}
 	return s.hits
 }
@@ -38,7 +49,11 @@ func (s *search) findInScope(namespace string) {
 	if s.request.User != "" {
 		s.findGrants(boundSubject{namespace: namespace, name: s.request.User})
 	}
-	for _, group := range s.request.Groups {
+	s.findGroups(namespace, s.request.Groups)
+}
+
+func (s *search) findGroups(namespace string, groups []string) {
+	for _, group := range groups {
 		s.findGrants(boundSubject{namespace: namespace, group: true, name: group})
 	}
 }

@@ -1,8 +1,6 @@
 // Package match finds the access rules that match a request. It reads tables and
 // returns hits: rules joined with the bindings that apply them. It does not evaluate
 // restrictions and does not decide.
-//
-// Not part of the promised API; see package writ.
 package match
 
 import (

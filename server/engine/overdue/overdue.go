@@ -1,9 +1,7 @@
 // Package overdue runs evaluations for callers that wait no longer than they may. An
 // evaluation that goes on after its caller left is overdue. It takes a function and an
 // owner, returns the function's result or the reason for leaving, and knows neither
-// requests nor policies. Not part of the promised API; see package writ.
-//
-// Not part of the promised API; see package writ.
+// requests nor policies.
 //
 // # Design
 //

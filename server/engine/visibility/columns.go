@@ -7,8 +7,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -23,7 +23,7 @@ type columns struct {
 	texts  map[string]*ast.Term
 
 	limit   int // of bytes
-	shared  *memory.Budget
+	shared  *limits.Budget
 	charged int // to shared
 }
 
@@ -51,7 +51,7 @@ var (
 
 // newColumns returns columns of at most limit bytes, which are charged to shared until
 // release.
-func newColumns(fields []tables.FieldRef, limit int, shared *memory.Budget) *columns {
+func newColumns(fields []tables.FieldRef, limit int, shared *limits.Budget) *columns {
 	return &columns{
 		fields: fields, values: make([][]*ast.Term, len(fields)), texts: make(map[string]*ast.Term), limit: limit, shared: shared,
 	}

@@ -3,6 +3,8 @@ package visibility
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,20 +57,24 @@ func (p *policy) selectors(withValues bool) string {
 	for i := range p.rules {
 		r := &p.rules[i]
 		var parts []string
-		add := func(name string, value any) {
+		add := func(name, value string) {
 			if withValues {
-				name += fmt.Sprintf(" %v", value)
+				name += " " + value
 			}
 			parts = append(parts, name)
 		}
 		if len(r.Names) > 0 {
-			add("matchNames", r.Names)
+			add("matchNames", "["+strings.Join(r.Names, ", ")+"]")
 		}
 		if r.Pattern != "" {
 			add("matchPattern", r.Pattern)
 		}
 		if r.Labels != nil {
-			add("matchLabels", *r.Labels)
+			var labels []string
+			for _, key := range slices.Sorted(maps.Keys(*r.Labels)) {
+				labels = append(labels, key+": "+(*r.Labels)[key])
+			}
+			add("matchLabels", "{"+strings.Join(labels, ", ")+"}")
 		}
 		texts = append(texts, fmt.Sprintf("rule %d: %s", r.number, strings.Join(parts, ", ")))
 	}

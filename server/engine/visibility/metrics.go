@@ -128,8 +128,7 @@ func (r *rule) addPodMetrics(answer map[string]any, namespaces *recordList, rest
 	if namespaces == nil || !restricted || entry == nil {
 		return namespaces.addSums(answer, sumsOfPods)
 	}
-	selects := hasCriteria(&entry.Names) || len(entry.Labels) > 0
-	if entry.Visibility == "filtered" && selects || entry.Visibility == "all" && !entry.Names.Denied.IsEmpty() {
+	if r.countsPodsByMore() {
 		for _, name := range sumsOfPods {
 			answer[name] = nil
 		}
@@ -143,6 +142,14 @@ func (r *rule) addPodMetrics(answer map[string]any, namespaces *recordList, rest
 		}
 	}
 	return visible.addSums(answer, sumsOfPods)
+}
+
+// countsPodsByMore reports whether the entry of pods selects pods by more than their
+// namespace.
+func (r *rule) countsPodsByMore() bool {
+	entry := r.entryOf(typePods)
+	return entry != nil && (entry.Visibility == "filtered" && (hasCriteria(&entry.Names) || len(entry.Labels) > 0) ||
+		entry.Visibility == "all" && !entry.Names.Denied.IsEmpty())
 }
 
 func (r *recordList) addNodeMetrics(answer map[string]any) error {

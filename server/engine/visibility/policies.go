@@ -2,8 +2,6 @@
 // authorizes requests, filters items, computes numbers and lists policies. It knows
 // neither Rego nor bundles.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Go code does what the rules of writ.visibility do, which remain in the bundle for a
@@ -25,9 +23,9 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/topdown"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/overdue"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -46,7 +44,7 @@ type Options struct {
 	// Columns is the budget of all requests together; zero means a default and nil
 	// unlimited. Refused, if not nil, records requests that exceed one of them.
 	MaxColumns int
-	Columns    *memory.Budget
+	Columns    *limits.Budget
 	Refused    func(metrics.Reason)
 }
 
@@ -73,7 +71,7 @@ func New(revision string, t *tables.Visibility, o Options, last *Policies) (*Pol
 	if t == nil {
 		t = &tables.Visibility{}
 	}
-	o.MaxColumns, o.Columns = cmp.Or(o.MaxColumns, defaultMaxColumns), cmp.Or(o.Columns, new(memory.Budget))
+	o.MaxColumns, o.Columns = cmp.Or(o.MaxColumns, defaultMaxColumns), cmp.Or(o.Columns, new(limits.Budget))
 	p := &Policies{revision: revision, options: o}
 	if last != nil && reflect.DeepEqual(last.tables, t) {
 		p.index = last.index

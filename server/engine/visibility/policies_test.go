@@ -15,9 +15,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/overdue"
-	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
@@ -407,7 +407,7 @@ func TestBuiltinErrorIsShort(t *testing.T) {
 
 // The memory for the items of one request is bounded.
 func TestColumnsAreBounded(t *testing.T) {
-	c := newColumns([]tables.FieldRef{{Name: "x"}}, defaultMaxColumns, new(memory.Budget))
+	c := newColumns([]tables.FieldRef{{Name: "x"}}, defaultMaxColumns, new(limits.Budget))
 	item := decision.Item{Fields: map[string]any{"x": make([]any, 1<<16)}}
 	for range 100 {
 		if err := c.add(&item); err != nil {
@@ -422,7 +422,7 @@ func TestColumnsAreBounded(t *testing.T) {
 
 // The memory for the items of all requests is bounded, and given back.
 func TestColumnsShareABudget(t *testing.T) {
-	shared := memory.NewBudget(4 << 20)
+	shared := limits.NewBudget(4 << 20)
 	fill := func(c *columns) error {
 		for i := range 1 << 20 {
 			item := decision.Item{Fields: map[string]any{"x": json.Number(fmt.Sprint(i))}}

@@ -18,16 +18,25 @@ const (
 
 // Decide answers one request.
 func (w *World) Decide(r oracle.Request) oracle.Decision {
-	if err := r.Valid(); err != nil {
-		return oracle.Decision{Invalid: err.Error()}
+	d, listed := w.decide(r)
+	if d.Invalid == "" && !d.Allowed && !d.Denied && len(d.Matched) == 0 {
+		d.Reason += w.sufficient(r, listed)
 	}
-	d := oracle.Decision{Named: w.Named(r)}
+	return d
+}
+
+// decide returns the decision, and the rules of Origin whose lists fit the request.
+func (w *World) decide(r oracle.Request) (d oracle.Decision, listed []conditional) {
+	if err := r.Valid(); err != nil {
+		return oracle.Decision{Invalid: err.Error()}, nil
+	}
+	d = oracle.Decision{Named: w.Named(r)}
 	if w.LetIn(r, &d) || w.Denied(r, &d) {
-		return d
+		return d, nil
 	}
 	for _, b := range w.OriginBindings {
 		if fits, via := w.through(b.applies, r); fits && b.Dates.Hold(w.Now) {
-			w.tryOrigin(b, r, via, &d)
+			listed = append(listed, w.tryOrigin(b, r, via, &d)...)
 		}
 	}
 	for _, b := range w.KubernetesBindings {
@@ -42,7 +51,7 @@ func (w *World) Decide(r oracle.Request) oracle.Decision {
 		d.Allowed = !d.Denied
 	}
 	d.Reason = reason(r, d)
-	return d
+	return d, listed
 }
 
 // through reports whether a binding applies to the request, and the sessions through which
@@ -64,10 +73,11 @@ func (w *World) through(applies func(oracle.Request) bool, r oracle.Request) (fi
 	return len(via) > 0, via
 }
 
-func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, via []*oracle.Session, d *oracle.Decision) {
+// tryOrigin adds the rules of a binding that match, and returns all whose lists fit.
+func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, via []*oracle.Session, d *oracle.Decision) (listed []conditional) {
 	master := b.Namespace == w.Master
 	if !master && b.Namespace != r.Namespace {
-		return
+		return nil
 	}
 	for _, role := range w.OriginRoles {
 		if role.Namespace != b.RoleNamespace || role.Name != b.RoleName {
@@ -87,7 +97,12 @@ func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, via []*oracle.Sess
 				entry.Effect = "deny"
 			}
 			entry.Through(via)
+			labels, fields := rule.Restrictions.open(r)
+			listed = append(listed, conditional{entry, labels, fields})
 			truth, names := rule.Restrictions.holds(w, r)
+			if truth == oracle.Yes && rule.Restrictions.bySelector(r) {
+				entry.Selector = "implied"
+			}
 			if truth == oracle.Undecidable {
 				d.Undecidable = append(d.Undecidable, oracle.Undecided{Entry: entry, Restrictions: names})
 			}
@@ -96,6 +111,7 @@ func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, via []*oracle.Sess
 			}
 		}
 	}
+	return listed
 }
 
 func originStep(master, deny bool) int {

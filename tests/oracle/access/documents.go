@@ -29,6 +29,8 @@ type World struct {
 	Extensions map[string]func(r oracle.Request, params map[string]any) any
 
 	Seed uint64
+	// lists makes every request one that selectors may decide.
+	lists bool
 }
 
 // OriginRole is a Role of writ.dev/v1, wherever it was written.

@@ -34,6 +34,9 @@ func (w *World) Requests(n int) []oracle.Request {
 		if len(w.Sessions)+len(w.Debug) > 0 && !g.Once(4) {
 			w.ApproachSession(g.Source, &r)
 		}
+		if w.lists {
+			g.list(&r)
+		}
 		if r.User == "" && len(r.Groups) == 0 {
 			r.User = "unbound"
 		}

@@ -106,10 +106,7 @@ func sameMinion(r oracle.Request) oracle.Truth {
 	if !oracle.SameKind(r.Resource, "pods") || r.APIGroup != "" {
 		return oracle.No
 	}
-	requester, isNode := strings.CutPrefix(r.User, "system:node:")
-	if !isNode {
-		requester, _ = r.Attributes["minion"].(string)
-	}
+	requester := requesterNode(r)
 	pod, scheduled := podNode(r)
 	switch {
 	case !scheduled:
@@ -120,6 +117,14 @@ func sameMinion(r oracle.Request) oracle.Truth {
 		return hasFields([]string{"spec.nodeName=" + requester}, r)
 	}
 	return oracle.Of(requester == pod)
+}
+
+func requesterNode(r oracle.Request) string {
+	requester, isNode := strings.CutPrefix(r.User, "system:node:")
+	if !isNode {
+		requester, _ = r.Attributes["minion"].(string)
+	}
+	return requester
 }
 
 // podNode is the node a pod runs on, empty where that is not known; false means

@@ -2,6 +2,4 @@
 // decodes them. Nodes come in; typed documents that remember positions, and
 // diagnostics, go out. It must not know other documents than the one it decodes:
 // references are followed in a later phase.
-//
-// Not part of the promised API; see package writ.
 package document

@@ -3,8 +3,6 @@
 // a query come in, values that have a JSON form go out. It must not compute anything
 // that decides: the tables hold the effective policy of every path.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // The answers are the same whether the tables were made in this process or read from

@@ -3,8 +3,6 @@
 // of it goes out, with a warning for each acceptance that has expired or silences nothing.
 // The package must not know what a code means or which command asks.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Severity decides, not the code: an error is never silenced, however it was raised, so that

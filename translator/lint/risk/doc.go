@@ -3,8 +3,6 @@
 // revision come in; findings go out. The package must not know where documents come from
 // or how findings are shown. Nothing that decides imports it.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A rule is a set of requests, and a binding is reported if a request of the rule fits one

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 

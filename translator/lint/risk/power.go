@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/analysis/statement"
 )
 
 // Words of powers.

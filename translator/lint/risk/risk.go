@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -199,7 +199,7 @@ func narrower(f *Finding, s *statement.Statement, found result) bool {
 
 func (f *finder) finding(r *rule, b *tables.Binding, s *statement.Statement, level Level, found result, principal string) *Finding {
 	role := f.world.Access.Roles.At(b.Role)
-	out := &Finding{Code: r.code, Level: level, Severity: level.String(), Can: r.can, Instance: r.instance(found.example),
+	out := &Finding{Code: r.code, Level: level, Severity: level.String(), Can: r.can, Instance: r.instance(found.example, s.Condition),
 		Binding: Place{b.Kind, b.Namespace, b.Name, b.Source},
 		IsNamed: found.isNamed, Condition: conditionOf(s),
 		Role: Place{role.Kind, role.Namespace, role.Name, s.Documents[0].Source}, Rule: s.Documents[0].Rule}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/tests/revisions"
-	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint/risk"
 )
@@ -55,6 +55,39 @@ func TestSeverity(t *testing.T) {
 			if got != row.want {
 				t.Errorf("got %q, want %q: %+v", got, row.want, findings)
 			}
+		})
+	}
+}
+
+// A rule is reported in words that its author wrote or that the cluster has: no API group but
+// the core's has pods.
+func TestPowersOfARule(t *testing.T) {
+	for _, row := range []struct{ rule, code, can string }{
+		{"{verbs: ['*'], apiGroups: [source.toolkit.fluxcd.io], resources: ['*']}", "risk-wildcard-verbs", "for example on resources of source.toolkit.fluxcd.io"},
+		{"{verbs: ['*'], apiGroups: [shop.example.com], resources: [orders]}", "risk-wildcard-verbs", "for example on orders.shop.example.com"},
+		{"{verbs: ['*'], apiGroups: [''], resources: ['*']}", "risk-wildcard-verbs", "for example on pods"},
+		// The objects of a kind go with its definition.
+		{"{verbs: [delete], apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions]}", "risk-delete", "delete workloads or data"},
+		{"{verbs: [deletecollection], apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations]}", "risk-admission", "change admission webhooks or policies"},
+	} {
+		t.Run(row.rule, func(t *testing.T) {
+			side := revisions.Of(t, []string{
+				"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules:\n- " + row.rule + "\n",
+				strings.Replace(binding, "SUBJECT", account, 1),
+			})
+			findings, err := risk.Of(t.Context(), side.World)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range findings {
+				if string(f.Code) == row.code {
+					if !strings.HasSuffix(f.What(), row.can) {
+						t.Errorf("got %q, want %q", f.What(), row.can)
+					}
+					return
+				}
+			}
+			t.Errorf("%s is not reported: %+v", row.code, findings)
 		})
 	}
 }

@@ -1,10 +1,12 @@
 package risk
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 // Level is how much a finding matters.
@@ -109,7 +111,7 @@ var rules = []rule{
 	{diag.RiskWriteRoles, "roles", "write roles or bindings", medium, []probe{
 		namespaced(writes, rbac, "roles", "rolebindings"), clusterWide(writes, rbac, "clusterroles", "clusterrolebindings"),
 	}},
-	{diag.RiskAdmission, "admission", "change admission webhooks or policies", high, []probe{clusterWide([]string{"create", "update", "patch", "delete"}, admission,
+	{diag.RiskAdmission, "admission", "change admission webhooks or policies", high, []probe{clusterWide([]string{"create", "update", "patch", "delete", "deletecollection"}, admission,
 		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
 		"validatingadmissionpolicies", "validatingadmissionpolicybindings")}},
 	{diag.RiskCertificates, "certificates", "approve or sign certificates", high, []probe{
@@ -131,6 +133,8 @@ var rules = []rule{
 		namespaced([]string{"create"}, core, "pods/eviction"),
 		namespaced([]string{"delete", "deletecollection"}, []string{"apps"}, "deployments", "daemonsets", "statefulsets"),
 		clusterWide([]string{"delete", "deletecollection"}, core, "namespaces", "persistentvolumes"),
+		// The objects of a kind are deleted with its definition.
+		clusterWide([]string{"delete", "deletecollection"}, []string{"apiextensions.k8s.io"}, "customresourcedefinitions"),
 	}},
 	{diag.RiskDeleteEvents, "events", "delete events", medium, []probe{
 		namespaced([]string{"delete", "deletecollection"}, []string{"", "events.k8s.io"}, "events"),
@@ -155,8 +159,9 @@ func (r *rule) isAbout(principal string) bool {
 	return true
 }
 
-// instance names the request of an example, of a rule about any request.
-func (r *rule) instance(example map[string]any) string {
+// instance names the request of an example that a condition allows, of a rule about any
+// request.
+func (r *rule) instance(example map[string]any, condition statement.Condition) string {
 	if r.probes[0].resources != nil || example == nil {
 		return ""
 	}
@@ -166,7 +171,11 @@ func (r *rule) instance(example map[string]any) string {
 		thing = strings.TrimSuffix(text("resource")+"/"+text("subresource"), "/")
 	}
 	if group := text("apiGroup"); group != "" && group != other {
-		thing += "." + group
+		if isOfAnyResource(condition) && !slices.Contains(vocabulary.Resources([]string{group}), thing) {
+			thing = "resources of " + group // the one of the example is of another group
+		} else {
+			thing += "." + group
+		}
 	}
 	if kind := text("resource"); kind == other || kind == statement.OtherWord+"s" {
 		thing = "every resource"
@@ -182,4 +191,9 @@ func (r *rule) instance(example map[string]any) string {
 		return "on " + thing
 	}
 	return strings.TrimSuffix(verb+" "+thing+" "+name, " ")
+}
+
+func isOfAnyResource(condition statement.Condition) bool {
+	rule, isKubernetes := condition.(*statement.KubernetesRule)
+	return isKubernetes && slices.Contains(rule.Resources, "*")
 }

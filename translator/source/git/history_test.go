@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/requests"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source/git"
 )
 

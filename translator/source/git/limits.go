@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/source"
 )
 

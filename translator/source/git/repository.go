@@ -2,8 +2,6 @@
 // reference names, fetched from a server or read from the local file system. It returns the
 // same snapshots as package source and must not interpret documents.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // Every new commit is fetched by itself, without history, into a file without a name. Only to
@@ -32,8 +30,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
 )
 

@@ -1,8 +1,6 @@
 // Package ignore reads files of patterns in the syntax of gitignore, and decides which
 // files and folders they leave out. It knows text and paths; it reads no files.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A pattern becomes a regular expression, whose time is linear in the path: authors write

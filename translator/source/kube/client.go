@@ -1,13 +1,17 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/discovery"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -19,6 +23,8 @@ import (
 const (
 	queries = 50
 	burst   = 100
+	// discoveryTimeout bounds a request of discovery where the kubeconfig has no bound.
+	discoveryTimeout = 30 * time.Second
 )
 
 // client are the requests to an API server.
@@ -43,11 +49,26 @@ func newClient(o Options) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the client of the cluster: %w", err)
 	}
-	meta, err := discovery.NewDiscoveryClientForConfig(config)
+	meta, err := newMeta(config)
 	if err != nil {
 		return nil, fmt.Errorf("the client of the cluster: %w", err)
 	}
-	return &client{objects: objects, meta: meta.RESTClient()}, nil
+	return &client{objects: objects, meta: meta}, nil
+}
+
+// newMeta returns a client for discovery. It knows only what an API server says about
+// itself; package discovery of client-go links the types of all resources.
+func newMeta(config *rest.Config) (rest.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.GroupVersion = &schema.GroupVersion{}
+	config.APIPath = "/"
+	config.Timeout = cmp.Or(config.Timeout, discoveryTimeout)
+	config.ContentConfig.ContentType = runtime.ContentTypeJSON
+	config.ContentConfig.AcceptContentTypes = runtime.ContentTypeJSON
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	return rest.UnversionedRESTClientFor(config)
 }
 
 // readConfig reads the service account of the pod, or the kubeconfig in the way of kubectl.

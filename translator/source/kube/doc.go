@@ -4,8 +4,6 @@
 // the object as JSON without what only servers fill in, the status of sessions excepted. It
 // must not interpret documents.
 //
-// Not part of the promised API; see package writ.
-//
 // # Design
 //
 // A snapshot has all kinds or is an error: a list that fails, or that the API server

@@ -28,6 +28,16 @@ undecided(binding, rule, restriction, why) := sprintf("%s %s rule %d: %s undecid
 	why,
 ])
 
+# METADATA
+# description: |
+#   What ends the reason if a list is allowed with these selectors, by the binding that a
+#   row names in its second to fourth element.
+sufficient(row, selectors) := sprintf("; allowed with %s (%s %s)", [
+	selectors,
+	row[1],
+	_full_name({"namespace": row[2], "name": row[3]}),
+])
+
 _by(entry) := sprintf("%s %s (%s %s, rule %d)%s%s", [
 	entry.kind,
 	_full_name(entry),

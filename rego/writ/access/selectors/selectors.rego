@@ -139,7 +139,7 @@ _label_requirements := _readable("labelSelector", {"In", "NotIn", "Exists", "Doe
 _field_requirements := _readable("fieldSelector", {"In", "NotIn"})
 
 _readable(selector, operators) := [{"key": requirement.key, "operator": requirement.operator, "values": values} |
-	_counts
+	counts
 	is_array(request.canonical.attributes[selector])
 	some requirement in request.canonical.attributes[selector]
 	_is_name(requirement.key)
@@ -148,8 +148,9 @@ _readable(selector, operators) := [{"key": requirement.key, "operator": requirem
 	_fitting(requirement.operator, values)
 ]
 
-# Whether servers apply selectors to the request.
-_counts if {
+# METADATA
+# description: Whether servers apply selectors to the request.
+counts if {
 	lower(request.canonical.verb) in {"list", "watch", "deletecollection"}
 	request.canonical.resource != ""
 	request.canonical.subresource == ""

@@ -1,0 +1,251 @@
+package diff
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// podChange is a PodChange of a class.
+type podChange PodChange
+
+// maxPodChanges is how many smallest pods a class lists.
+const maxPodChanges = 20
+
+// pods compares pod security. Each policy whose pod security differs gives a class, if a
+// pod is found that the revisions decide differently.
+func (c *comparison) pods(a, b *space) error {
+	sideA, sideB := c.side(a, b, "a", "b", statement.PointAccess, statement.OutcomeNone), c.side(b, a, "b", "a", statement.PointAccess, statement.OutcomeNone)
+	onlyA, onlyB := podsOf(sideA), podsOf(sideB)
+	names := tables.Entries(slices.Concat(slices.Collect(maps.Keys(onlyA)), slices.Collect(maps.Keys(onlyB))))
+	for _, name := range names {
+		k := &class{point: statement.PointAccess, why: []string{statement.WhyPod}, all: [][]*member{{}}}
+		var own []*statement.Statement
+		if s := onlyB[name]; s != nil {
+			k.all[0] = append(k.all[0], sideB.own(s))
+			own = append(own, s)
+		}
+		if s := onlyA[name]; s != nil {
+			k.all[0] = append(k.all[0], sideA.own(s))
+			own = append(own, s)
+		}
+		if complete := c.tryPods(k, own, sideB); !complete {
+			k.why, k.changes = append(k.why, statement.WhyPattern), changeKinds[:4]
+		}
+		if len(k.transitions) > 0 || len(k.why) > 1 {
+			if err := c.add(k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// podsOf returns the pod security of x that y lacks, by policy, and by the user and the
+// cluster of a session.
+func podsOf(d *side) map[string]*statement.Statement {
+	out := make(map[string]*statement.Statement)
+	for _, s := range d.x.everyone {
+		if s.Opaque == statement.WhyPod && !slices.ContainsFunc(d.y.everyone, func(t *statement.Statement) bool { return statement.ContentOf(t) == statement.ContentOf(s) }) {
+			out[s.Documents[0].Name] = s
+		}
+	}
+	x, y := d.x.world.Sessions(), d.y.world.Sessions()
+	for _, user := range x.Users() {
+		others := y.PodSecurity(user)
+		for _, s := range x.PodSecurity(user) {
+			if !slices.ContainsFunc(others, func(t *statement.Statement) bool { return statement.ContentOf(t) == statement.ContentOf(s) }) {
+				out[s.Documents[0].Name+"\x00"+user+"\x00"+s.Cluster()] = s
+			}
+		}
+	}
+	return out
+}
+
+// tryPods lets both revisions decide requests that differ in the pod and in what exempts
+// it. It returns false if a request may exist that it did not try.
+func (c *comparison) tryPods(k *class, own []*statement.Statement, d *side) bool {
+	others := otherPods(own, d)
+	objects, complete := c.podRequests(own, others, d)
+	pods, all := podsToTry(own, others, slices.Concat(c.a.World.Overrides(), c.b.World.Overrides()))
+	labels := []map[string]string{nil}
+	merged := make(map[string]string)
+	for _, l := range slices.Concat(c.a.World.ExemptLabels(), c.b.World.ExemptLabels()) {
+		labels = append(labels, l)
+		maps.Copy(merged, l)
+	}
+	labels = distinctLabels(append(labels, merged))
+	for _, object := range objects {
+		d.recordPod(k, object)
+		for _, l := range labels {
+			for _, band := range pods {
+				if d.recordPod(k, withPod(object, band[0], l)) {
+					d.listPods(k, band, func(factors map[string]int) map[string]any { return withPod(object, factors, l) })
+				}
+			}
+		}
+	}
+	return complete && all
+}
+
+// distinctLabels returns each of some label sets once: most are in both revisions.
+func distinctLabels(list []map[string]string) []map[string]string {
+	var out []map[string]string
+	for _, l := range list {
+		if !slices.ContainsFunc(out, func(o map[string]string) bool { return maps.Equal(o, l) }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// otherPods returns the pod security of other policies, each content once.
+func otherPods(own []*statement.Statement, d *side) []*statement.Statement {
+	known := make(map[string]bool)
+	return slices.DeleteFunc(opaqueOf(slices.Concat(d.x.everyone, d.y.everyone)), func(t *statement.Statement) bool {
+		of := func(s *statement.Statement) bool { return t.Documents[0].Name == s.Documents[0].Name }
+		if slices.ContainsFunc(own, of) || known[statement.ContentOf(t)] {
+			return true
+		}
+		known[statement.ContentOf(t)] = true
+		return false
+	})
+}
+
+func withPod(object map[string]any, factors map[string]int, labels map[string]string) map[string]any {
+	return statement.With(object, "pod", statement.PodOf(factors, labels))
+}
+
+// podRequests returns requests for pods that no other statement denies, one for each
+// combination of what exempts and of what an escalation overrides. Requests that one of
+// the policy's two forms does not ask about are among them.
+func (c *comparison) podRequests(own, others []*statement.Statement, d *side) (objects []map[string]any, complete bool) {
+	complete = true
+	everyone := slices.Concat(d.x.everyone, d.y.everyone)
+	denials := exactOf(everyone)
+	contexts := exemptions(own, others)
+	escalations := slices.Concat([]*tables.Escalation{nil}, c.a.World.Escalations(), c.b.World.Escalations())
+	for _, s := range own {
+		rivals := slices.DeleteFunc(slices.Clone(own), func(t *statement.Statement) bool { return t == s })
+		all, principal := *s, d.filter.subject
+		if s.Session != nil {
+			all.Subjects, principal = nil, s.Subjects[0]
+		}
+		for _, by := range d.askers(&all, denials, &group{principals: []string{principal}}) {
+			for _, at := range contexts {
+				for _, e := range escalations {
+					for _, avoid := range avoided(denials, others, rivals) {
+						r, cut := c.podRequest(by.principal, e, slices.Concat(at.must, by.must, []*statement.Statement{s}), slices.Concat(at.mustNot, avoid, by.mustNot))
+						complete = complete && !cut
+						if r != nil {
+							objects = append(objects, r.Object(statement.PointAccess))
+						}
+					}
+				}
+			}
+		}
+	}
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(objects, func(o map[string]any) bool {
+		key := string(statement.Encode(o))
+		known := seen[key]
+		seen[key] = true
+		return known
+	}), complete
+}
+
+// avoided returns what requests must not fit: always some statements, and some of further
+// lists in each combination.
+func avoided(always []*statement.Statement, lists ...[]*statement.Statement) [][]*statement.Statement {
+	out := [][]*statement.Statement{always}
+	for _, list := range lists {
+		if len(list) == 0 {
+			continue
+		}
+		for _, before := range slices.Clone(out) {
+			out = append(out, slices.Concat(before, list))
+		}
+	}
+	return out
+}
+
+// podRequest looks for a request of a principal, under an escalation unless it is nil.
+func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []*statement.Statement) (r *statement.Request, cut bool) {
+	principals := nonEmpty(p)
+	if e != nil && len(e.Groups) > 0 {
+		principals = distinct(p, statement.GroupPrefix+e.Groups[0])
+	}
+	base, _ := statement.RequestOf(statement.PointAccess, principals) // at most one user
+	find := statement.Search{Must: must, MustNot: mustNot, Point: statement.PointAccess, Base: base}
+	find.Pin = func(r *statement.Request) bool {
+		if c.o.Namespace != "" {
+			r.Namespace = c.o.Namespace
+		}
+		if e != nil {
+			r.Escalation = e.Name
+		}
+		return r.Path == ""
+	}
+	if e != nil {
+		find.Must = append(find.Must, statement.OverrideStatement(e))
+	}
+	return find.Find(), find.Cut
+}
+
+// recordPod lets both revisions decide a request and records a transition. It reports
+// whether there is one.
+func (d *side) recordPod(k *class, object map[string]any) bool {
+	a, b, err := d.judges.both(d.ctx, statement.PointAccess, object)
+	if err != nil || a.Outcome == b.Outcome {
+		return false
+	}
+	k.record(object, a, b)
+	return true
+}
+
+// listPods adds the smallest pods of one band to those of a class.
+func (d *side) listPods(k *class, band []map[string]int, request func(factors map[string]int) map[string]any) {
+	var listed []podChange
+	for _, factors := range band {
+		if slices.ContainsFunc(listed, func(p podChange) bool { return isSmaller(p.Factors, factors) }) {
+			continue
+		}
+		a, b, err := d.judges.both(d.ctx, statement.PointAccess, request(factors))
+		if err != nil || a.Outcome == b.Outcome {
+			continue // of another policy
+		}
+		of := slices.DeleteFunc(slices.Clone(k.pods), func(p podChange) bool { return p.From != a.Outcome || p.To != b.Outcome })
+		if listed = append(listed, of...); len(of) >= maxPodChanges {
+			return
+		}
+		if !slices.ContainsFunc(of, func(p podChange) bool { return isSmaller(p.Factors, factors) }) {
+			found := podChange{Factors: factors, Score: map[string]int{"a": scoreOf(a), "b": scoreOf(b)}, From: a.Outcome, To: b.Outcome}
+			k.pods, listed = append(k.pods, found), append(listed, found)
+		}
+	}
+}
+
+// isSmaller reports whether every factor of p is in q at least as often.
+func isSmaller(p, q map[string]int) bool {
+	for name, n := range p {
+		if q[name] < n {
+			return false
+		}
+	}
+	return true
+}
+
+func scoreOf(v statement.Verdict) int {
+	var d struct {
+		PodSecurity struct {
+			Score int `json:"score"`
+		} `json:"podSecurity"`
+	}
+	if err := json.Unmarshal(v.Decision, &d); err != nil {
+		return 0
+	}
+	return d.PodSecurity.Score
+}

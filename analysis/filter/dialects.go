@@ -1,0 +1,325 @@
+package filter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// limitOfArgs is the number of parameters of a statement in PostgreSQL and MySQL.
+const limitOfArgs = 65535
+
+func quoted(name, mark string) string {
+	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+}
+
+// likePattern returns a pattern for LIKE with ESCAPE '!'.
+func likePattern(p *pattern) string {
+	escapes := strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+	return patternWith(p, "%", "_", escapes.Replace)
+}
+
+// patternWith returns a pattern with other wildcards.
+func patternWith(p *pattern, run, one string, escape func(string) string) string {
+	var out strings.Builder
+	for _, piece := range p.pieces {
+		switch piece.Kind {
+		case tables.PieceRun:
+			out.WriteString(run)
+		case tables.PieceOne:
+			out.WriteString(one)
+		case tables.PieceText:
+			out.WriteString(escape(piece.Text))
+		}
+	}
+	return out.String()
+}
+
+// postgres is PostgreSQL with a database in UTF-8.
+type postgres struct{}
+
+func (postgres) quote(name string) string { return quoted(name, `"`) }
+
+func (postgres) placeholder(n int, value any) string {
+	kind := "text"
+	switch value.(type) {
+	case int64:
+		kind = "bigint"
+	case float64:
+		kind = "float8"
+	}
+	return fmt.Sprintf("$%d::%s", n, kind)
+}
+
+func (postgres) isNumbered() bool                    { return true }
+func (postgres) binary(text string) string           { return text + ` COLLATE "C"` }
+func (postgres) parameter(placeholder string) string { return placeholder }
+
+func (d postgres) matches(text string, p *pattern, arg func(string) string) string {
+	return d.binary(text) + " LIKE " + arg(likePattern(p)) + " ESCAPE '!'"
+}
+
+func (d postgres) slashes(text string, slash func() string) string {
+	return "length(" + text + ") - length(replace(" + d.binary(text) + ", " + slash() + ", ''))"
+}
+
+func (postgres) member(object string, key func() string) string {
+	at := "((" + object + ")::jsonb -> " + key() + ")"
+	return "CASE WHEN " + at + " = to_jsonb(" + at + " #>> '{}') THEN " + at + " #>> '{}' END"
+}
+
+// numeric is a JSON path that selects numbers.
+const numeric = `'$ ? (@.type() == "number")'`
+
+func (postgres) scalar(object string, kind fieldType, key func() string) string {
+	at := "((" + object + ")::jsonb -> " + key() + ")"
+	to := "numeric"
+	if kind == numberType {
+		to = "float8"
+	}
+	return "CASE WHEN jsonb_path_exists(" + at + ", " + numeric + ") THEN (" + at + " #>> '{}')::" + to + " END"
+}
+
+func (postgres) decimal(integer string) string { return "trim_scale((" + integer + ")::numeric)::text" }
+
+func (d postgres) isType(object string, kind fieldType, key func() string) string {
+	at := "((" + object + ")::jsonb -> " + key() + ")"
+	is := at + " = to_jsonb(" + at + " #>> '{}')"
+	switch kind {
+	case numberType:
+		is = "jsonb_path_exists(" + at + ", " + numeric + ")"
+	case integerType:
+		is = "CASE WHEN jsonb_path_exists(" + at + ", " + numeric + ") THEN (" + at + " #>> '{}')::numeric = trunc((" + at + " #>> '{}')::numeric) END"
+	case booleanType:
+		is = at + " IN ('true'::jsonb, 'false'::jsonb)"
+	case textType:
+	}
+	return "COALESCE(" + at + " IS NULL OR " + at + " = 'null'::jsonb OR " + is + ", FALSE)"
+}
+
+func (postgres) isTruth(object string, truth bool, key func() string) string {
+	return fmt.Sprintf("COALESCE(((%s)::jsonb -> %s) = '%t'::jsonb, FALSE)", object, key(), truth)
+}
+
+func (postgres) hasPair(object string, key, value func() string) string {
+	return "COALESCE((" + object + ")::jsonb @> jsonb_build_object(" + key() + ", " + value() + "), FALSE)"
+}
+
+func (postgres) hasKey(object string, key func() string) string {
+	return "((" + object + ")::jsonb -> " + key() + " IS NOT NULL)"
+}
+
+func (postgres) list(column string, key func() string) string {
+	if key == nil {
+		return "(" + column + ")::jsonb"
+	}
+	return "((" + column + ")::jsonb -> " + key() + ")"
+}
+
+func (postgres) isNull(list func() string) string {
+	return "COALESCE(" + list() + " = 'null'::jsonb, TRUE)"
+}
+
+func (postgres) isStar(list func() string, star func() string) string {
+	return "COALESCE(" + list() + " = jsonb_build_array(" + star() + "), FALSE)"
+}
+
+func (postgres) elements(list func() string) string {
+	at := list()
+	return "jsonb_array_elements(CASE WHEN jsonb_path_exists(" + at + `, 'strict $ ? (@.type() == "array")') THEN ` + at + " END) AS writ_list(writ_element)"
+}
+
+func (postgres) element(func() string) string {
+	return "CASE WHEN writ_element = to_jsonb(writ_element #>> '{}') THEN writ_element #>> '{}' END"
+}
+
+func (postgres) maxArgs() int    { return limitOfArgs }
+func (postgres) maxPattern() int { return 1 << 20 }
+
+// mysql is MySQL and MariaDB, under every mode, with a connection in utf8mb4. A placeholder
+// has no number, so that what stands twice in the text has two parameters.
+type mysql struct{}
+
+func (mysql) quote(name string) string    { return quoted(name, "`") }
+func (mysql) placeholder(int, any) string { return "?" }
+func (mysql) isNumbered() bool            { return false }
+
+func (mysql) binary(text string) string {
+	return "CAST(CONVERT(" + text + " USING utf8mb4) AS BINARY)"
+}
+
+func (d mysql) parameter(placeholder string) string { return d.binary(placeholder) }
+
+func (mysql) matches(text string, p *pattern, arg func(string) string) string {
+	fold := func(text string) string { return "CONVERT(" + text + " USING utf8mb4) COLLATE utf8mb4_bin" }
+	return fold(text) + " LIKE " + fold(arg(likePattern(p))) + " ESCAPE '!'"
+}
+
+func (mysql) slashes(text string, slash func() string) string {
+	return "CHAR_LENGTH(" + text + ") - CHAR_LENGTH(REPLACE(" + text + ", " + slash() + ", ''))"
+}
+
+func (mysql) at(object string, key func() string) string {
+	return "JSON_EXTRACT(" + object + ", CONCAT('$.', JSON_QUOTE(" + key() + ")))"
+}
+
+func (d mysql) member(object string, key func() string) string {
+	return "CASE WHEN JSON_TYPE(" + d.at(object, key) + ") = 'STRING' THEN JSON_UNQUOTE(" + d.at(object, key) + ") END"
+}
+
+// numberTypes are the types of JSON numbers.
+const numberTypes = "('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL')"
+
+func (d mysql) scalar(object string, kind fieldType, key func() string) string {
+	to := " AS DECIMAL(65, 10))"
+	if kind == numberType {
+		to = " AS DOUBLE)"
+	}
+	return "CASE WHEN JSON_TYPE(" + d.at(object, key) + ") IN " + numberTypes + " THEN CAST(" + d.at(object, key) + to + " END"
+}
+
+func (mysql) decimal(integer string) string {
+	return "CAST(CAST(" + integer + " AS DECIMAL(65, 0)) AS CHAR)"
+}
+
+func (d mysql) isType(object string, kind fieldType, key func() string) string {
+	types := map[fieldType]string{textType: "('STRING')", booleanType: "('BOOLEAN')", integerType: numberTypes, numberType: numberTypes}[kind]
+	out := "COALESCE(JSON_TYPE(" + d.at(object, key) + ") IN ('NULL') OR JSON_TYPE(" + d.at(object, key) + ") IN " + types + ", TRUE)"
+	if kind == integerType {
+		out = "(" + out + " AND COALESCE(" + d.scalar(object, kind, key) + " = TRUNCATE(" + d.scalar(object, kind, key) + ", 0), TRUE))"
+	}
+	return out
+}
+
+func (d mysql) isTruth(object string, truth bool, key func() string) string {
+	return fmt.Sprintf("COALESCE(JSON_TYPE(%s) = 'BOOLEAN' AND CAST(%s AS CHAR) = '%t', FALSE)", d.at(object, key), d.at(object, key), truth)
+}
+
+func (mysql) hasPair(object string, key, value func() string) string {
+	return "(COALESCE(JSON_CONTAINS(" + object + ", JSON_OBJECT(" + key() + ", " + value() + ")), 0) = 1)"
+}
+
+func (mysql) hasKey(object string, key func() string) string {
+	return "(COALESCE(JSON_CONTAINS(JSON_KEYS(" + object + "), JSON_QUOTE(" + key() + ")), 0) = 1)"
+}
+
+func (d mysql) list(column string, key func() string) string {
+	if key == nil {
+		return column
+	}
+	return d.at(column, key)
+}
+
+func (mysql) isNull(list func() string) string {
+	return "COALESCE(JSON_TYPE(" + list() + ") = 'NULL', TRUE)"
+}
+
+func (mysql) isStar(list func() string, star func() string) string {
+	return "COALESCE(JSON_LENGTH(" + list() + ") = 1 AND JSON_TYPE(" + list() + ") = 'ARRAY' AND JSON_CONTAINS(" + list() + ", JSON_ARRAY(" + star() + ")), FALSE)"
+}
+
+func (mysql) elements(list func() string) string {
+	return "JSON_TABLE(CASE WHEN JSON_TYPE(" + list() + ") = 'ARRAY' THEN " + list() + " END, '$[*]' COLUMNS (writ_at FOR ORDINALITY)) AS writ_list"
+}
+
+func (mysql) element(list func() string) string {
+	at := func() string { return "JSON_EXTRACT(" + list() + ", CONCAT('$[', writ_list.writ_at - 1, ']'))" }
+	return "CASE WHEN JSON_TYPE(" + at() + ") = 'STRING' THEN JSON_UNQUOTE(" + at() + ") END"
+}
+
+func (mysql) maxArgs() int    { return limitOfArgs }
+func (mysql) maxPattern() int { return 1 << 20 }
+
+// sqlite is SQLite from 3.38 on. Its parameters have no numbers.
+type sqlite struct{}
+
+func (sqlite) quote(name string) string    { return quoted(name, `"`) }
+func (sqlite) placeholder(int, any) string { return "?" }
+func (sqlite) isNumbered() bool            { return false }
+func (sqlite) binary(text string) string   { return text + " COLLATE BINARY" }
+
+func (sqlite) parameter(placeholder string) string { return placeholder }
+
+func (sqlite) matches(text string, p *pattern, arg func(string) string) string {
+	escapes := strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]")
+	return text + " GLOB " + arg(patternWith(p, "*", "?", escapes.Replace))
+}
+
+func (sqlite) slashes(text string, slash func() string) string {
+	return "length(" + text + ") - length(replace(" + text + ", " + slash() + ", ''))"
+}
+
+// each returns the rows of a JSON value. The names of json_each hide columns of the table,
+// which a table of its own keeps apart.
+func (sqlite) each(value string) string {
+	if names := []string{`"key"`, `"value"`, `"type"`, `"atom"`, `"id"`, `"parent"`, `"fullkey"`, `"path"`, `"json"`, `"root"`}; slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, value) }) {
+		return "(SELECT " + value + " AS writ_json) AS writ, json_each(writ.writ_json) AS writ_each"
+	}
+	return "json_each(" + value + ") AS writ_each"
+}
+
+func (d sqlite) selected(what, object, more string, key func() string) string {
+	return "(SELECT " + what + " FROM " + d.each(object) + " WHERE writ_each.key = " + key() + more + ")"
+}
+
+// realNumber is true for a row of json_each that is a number.
+const realNumber = "writ_each.type <> 'true' AND writ_each.type <> 'false' AND writ_each.type <> 'text' AND writ_each.atom IS NOT NULL"
+
+func (d sqlite) member(object string, key func() string) string {
+	return d.selected("writ_each.atom", object, " AND writ_each.type = 'text'", key)
+}
+
+func (d sqlite) scalar(object string, _ fieldType, key func() string) string {
+	return d.selected("writ_each.atom", object, " AND "+realNumber, key)
+}
+
+func (sqlite) decimal(integer string) string { return "CAST(CAST(" + integer + " AS INTEGER) AS TEXT)" }
+
+func (d sqlite) isType(object string, kind fieldType, key func() string) string {
+	is := map[fieldType]string{
+		textType: "writ_each.type = 'text'", booleanType: "(writ_each.type = 'true' OR writ_each.type = 'false')", numberType: "(" + realNumber + ")",
+		integerType: "(" + realNumber + " AND writ_each.atom = CAST(writ_each.atom AS INTEGER))",
+	}[kind]
+	return "NOT EXISTS " + d.selected("1", object, " AND writ_each.type <> 'null' AND NOT "+is, key)
+}
+
+func (d sqlite) isTruth(object string, truth bool, key func() string) string {
+	return "EXISTS " + d.selected("1", object, fmt.Sprintf(" AND writ_each.type = '%t'", truth), key)
+}
+
+func (d sqlite) hasPair(object string, key, value func() string) string {
+	return "EXISTS (SELECT 1 FROM " + d.each(object) + " WHERE writ_each.key = " + key() + " AND writ_each.value = " + value() + ")"
+}
+
+func (d sqlite) hasKey(object string, key func() string) string {
+	return "EXISTS " + d.selected("1", object, "", key)
+}
+
+func (d sqlite) list(column string, key func() string) string {
+	if key == nil {
+		return column
+	}
+	// What is not a list has no elements.
+	return d.selected("CASE WHEN writ_each.type = 'array' THEN writ_each.value WHEN writ_each.type <> 'null' THEN json_array() END", column, "", key)
+}
+
+func (sqlite) isNull(list func() string) string {
+	return "COALESCE(json_type(" + list() + ") = 'null', TRUE)"
+}
+
+func (sqlite) isStar(list func() string, star func() string) string {
+	return "COALESCE(json(" + list() + ") = json_array(" + star() + "), FALSE)"
+}
+
+func (sqlite) elements(list func() string) string {
+	return "(SELECT " + list() + " AS writ_json) AS writ, json_each(CASE WHEN json_type(writ.writ_json) = 'array' THEN writ.writ_json END) AS writ_list"
+}
+
+func (sqlite) element(func() string) string {
+	return "CASE WHEN writ_list.type = 'text' THEN writ_list.atom END"
+}
+
+func (sqlite) maxArgs() int    { return 32766 }
+func (sqlite) maxPattern() int { return 50000 }

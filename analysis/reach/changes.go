@@ -1,0 +1,236 @@
+package reach
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// The API versions and kinds of documents that edges write.
+const (
+	rbacVersion = rbacGroup + "/v1"
+	writVersion = writGroup + "/v1"
+	denyVersion = denyGroup + "/v1alpha1"
+
+	kindRole               = "Role"
+	kindClusterRole        = "ClusterRole"
+	kindRoleBinding        = "RoleBinding"
+	kindClusterRoleBinding = "ClusterRoleBinding"
+	kindDenyPolicy         = "DenyPolicy"
+)
+
+// newName is the name of documents that hops create, and madeByHop where they are written.
+const (
+	newName   = "reach"
+	madeByHop = "an earlier hop"
+)
+
+// change is what one hop does to the documents: it writes one, or takes one out.
+type change struct {
+	apiVersion, kind, namespace, name string
+	document                          map[string]any // nil for a document that is gone
+
+	role string // the key of the role of a new binding
+	self string // the principal that it names
+}
+
+func (c *change) key() string { return statement.JSONText(c.written()) }
+
+func (c *change) metadata() map[string]any {
+	meta := map[string]any{"name": c.name}
+	if c.namespace != "" {
+		meta["namespace"] = c.namespace
+	}
+	return meta
+}
+
+// written returns the document, or what identifies one that is gone.
+func (c *change) written() map[string]any {
+	out := map[string]any{"apiVersion": c.apiVersion, "kind": c.kind, "metadata": c.metadata()}
+	for key, value := range c.document {
+		out[key] = value
+	}
+	return out
+}
+
+// applied returns the documents that changes leave written and gone.
+func applied(changes []change) (adds, removes []map[string]any) {
+	for _, c := range changes {
+		if c.document == nil {
+			removes = append(removes, c.written())
+		} else {
+			adds = append(adds, c.written())
+		}
+	}
+	return adds, removes
+}
+
+// with returns the tables of a revision after the change.
+func (c *change) with(list tables.List) tables.List {
+	out := slices.Clone(list)
+	for i, table := range out {
+		switch t := table.(type) {
+		case *tables.Access:
+			out[i] = c.withAccess(t)
+		case *tables.Deny:
+			if c.kind == kindDenyPolicy {
+				left := *t
+				left.Policies = slices.DeleteFunc(slices.Clone(t.Policies), func(p tables.DenyPolicy) bool { return p.Name == c.name })
+				out[i] = &left
+			}
+		}
+	}
+	return out
+}
+
+func (c *change) withAccess(t *tables.Access) *tables.Access {
+	out := *t
+	family := tables.FamilyKubernetes
+	if c.apiVersion == writVersion {
+		family = tables.FamilyOrigin
+	}
+	switch c.kind {
+	case kindRole, kindClusterRole:
+		role := tables.Role{Family: family, Kind: c.kind, Namespace: c.namespace, Name: c.name, Source: madeByHop}
+		if family == tables.FamilyOrigin {
+			role.Origin = []tables.OriginRule{{Source: madeByHop, Verbs: everything, Kinds: everything}}
+		} else {
+			role.Kubernetes = []tables.KubernetesRule{
+				{Source: madeByHop, Verbs: everything, Groups: everything, Resources: everything},
+				{Rule: 1, Source: madeByHop, Verbs: everything, Paths: everything}}
+		}
+		out.Roles = t.Roles.With(map[string]*tables.Role{tables.RoleKey(family, c.namespace, c.name): &role})
+	case kindRoleBinding, kindClusterRoleBinding:
+		b := tables.Binding{Family: family, APIVersion: c.apiVersion, Kind: c.kind, Namespace: c.namespace, Name: c.name, Role: c.role, Source: madeByHop,
+			Cluster: c.kind == kindClusterRoleBinding || family == tables.FamilyOrigin && c.namespace == t.Master}
+		key := tables.BindingKey(family, c.namespace, c.name)
+		out.Bindings = t.Bindings.With(map[string]*tables.Binding{key: &b})
+		if b.Cluster {
+			out.Subjects.Cluster = named(t.Subjects.Cluster, key, c.self)
+		} else {
+			there := named(t.Subjects.Namespaces.At(c.namespace), key, c.self)
+			out.Subjects.Namespaces = t.Subjects.Namespaces.With(map[string]*tables.Map[[]string]{c.namespace: &there})
+		}
+	}
+	return &out
+}
+
+// named returns subjects of which one alone is named by a binding.
+func named(subjects tables.Map[[]string], key, self string) tables.Map[[]string] {
+	changed := make(map[string]*[]string)
+	for subject, keys := range subjects.All() {
+		if slices.Contains(*keys, key) && subject != self {
+			left := slices.DeleteFunc(slices.Clone(*keys), func(k string) bool { return k == key })
+			if changed[subject] = &left; len(left) == 0 {
+				changed[subject] = nil
+			}
+		}
+	}
+	own := tables.Entries(append(slices.Clone(subjects.At(self)), key))
+	changed[self] = &own
+	return subjects.With(changed)
+}
+
+var everything = []string{"*"}
+
+// everyRule are the rules of a role of Kubernetes that grants everything.
+var everyRule = []any{
+	map[string]any{"verbs": everything, "apiGroups": everything, "resources": everything},
+	map[string]any{"verbs": everything, "nonResourceURLs": everything},
+}
+
+// newRole returns a change that writes a role which grants everything.
+func newRole(kind, namespace, name string) change {
+	if kind == "" {
+		return change{apiVersion: writVersion, kind: kindRole, namespace: namespace, name: name,
+			document: map[string]any{"rules": []any{map[string]any{"verbs": everything, "resourceKinds": everything}}}}
+	}
+	return change{apiVersion: rbacVersion, kind: kind, namespace: namespace, name: name, document: map[string]any{"rules": everyRule}}
+}
+
+// newBinding returns a change that binds a role to a principal.
+func newBinding(role *tables.Role, namespace, name, self string) change {
+	principal, isUser := strings.CutPrefix(self, statement.UserPrefix)
+	principal = strings.TrimPrefix(principal, statement.GroupPrefix)
+	c := change{apiVersion: rbacVersion, kind: kindClusterRoleBinding, namespace: namespace, name: name, self: self, role: tables.RoleKey(role.Family, role.Namespace, role.Name)}
+	if namespace != "" {
+		c.kind = kindRoleBinding
+	}
+	if role.Family == tables.FamilyOrigin {
+		c.apiVersion = writVersion
+		c.document = map[string]any{"roleRef": map[string]any{"namespace": role.Namespace, "name": role.Name}}
+		if isUser {
+			c.document["userNames"] = []string{principal}
+		} else {
+			c.document["groupNames"] = []string{principal}
+		}
+		return c
+	}
+	subject := map[string]any{"kind": "Group", "apiGroup": rbacGroup, "name": principal}
+	if account, isAccount := accountOf(principal); isUser && isAccount {
+		at, of, _ := strings.Cut(account, ":")
+		subject = map[string]any{"kind": "ServiceAccount", "namespace": at, "name": of}
+	} else if isUser {
+		subject["kind"] = "User"
+	}
+	c.document = map[string]any{
+		"roleRef":  map[string]any{"apiGroup": rbacGroup, "kind": role.Kind, "name": role.Name},
+		"subjects": []any{subject},
+	}
+	return c
+}
+
+// grantsAll reports whether a role allows everything and denies nothing.
+func grantsAll(r *tables.Role) bool {
+	if r.Family == tables.FamilyOrigin {
+		all := false
+		for _, o := range r.Origin {
+			if o.Deny {
+				return false
+			}
+			all = all || slices.Contains(o.Verbs, "*") && slices.Contains(o.Kinds, "*") && len(o.NotVerbs)+len(o.NotKinds) == 0 && o.Restrictions == nil
+		}
+		return all
+	}
+	return slices.ContainsFunc(r.Kubernetes, func(k tables.KubernetesRule) bool {
+		return slices.Contains(k.Verbs, "*") && slices.Contains(k.Groups, "*") && slices.Contains(k.Resources, "*") && len(k.Names) == 0
+	})
+}
+
+// after returns the world that a change leads to, nil if that would be one change too many.
+// Changes count as a set.
+func (g *graph) after(w *world, c change) *world {
+	changes := slices.DeleteFunc(slices.Clone(w.changes), func(o change) bool {
+		return o.apiVersion == c.apiVersion && o.kind == c.kind && o.namespace == c.namespace && o.name == c.name
+	})
+	changes = append(changes, c)
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.key(), b.key()) })
+	if len(changes) > g.o.MaxChanges {
+		return nil
+	}
+	next := newWorld(statement.NewWorld(statement.Revision{Tables: c.with(w.Revision.Tables), Modules: w.Revision.Modules}), g.o, changes)
+	if known := g.worlds[next.key]; known != nil {
+		return known
+	}
+	g.worlds[next.key] = next
+	return next
+}
+
+// parse reads a request and the principals that it holds.
+func parse(request []byte) (object map[string]any, principals []string, err error) {
+	if err := json.Unmarshal(request, &object); err != nil {
+		return nil, nil, err
+	}
+	user, _ := object["user"].(string)
+	var groups []string
+	list, _ := object["groups"].([]any)
+	for _, group := range list {
+		text, _ := group.(string)
+		groups = append(groups, text)
+	}
+	return object, statement.Principals(user, groups), nil
+}

@@ -1,0 +1,88 @@
+package reach_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/analysis/reach"
+	"github.com/writ-policy/writ/tests/revisions"
+)
+
+// shop has an account that may do everything in its namespace and one role that grants
+// everything, in each family.
+const shop = `
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: everything}, rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: robot, namespace: shop}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: everything}, subjects: [{kind: ServiceAccount, name: robot, namespace: shop}]}
+---
+{apiVersion: writ.dev/v1, kind: Role, metadata: {name: everything, namespace: master}, rules: [{verbs: ["*"], resourceKinds: ["*"]}]}
+---
+{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: owner, namespace: master}, roleRef: {name: everything}, userNames: [owner]}
+---
+{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: no-pods}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods], namespaces: [shop]}]}}
+---
+`
+
+// Paths through changed documents, each hop of which the engine allows as the hops before it
+// leave the documents: Find checks that itself.
+func TestPathsThroughChanges(t *testing.T) {
+	for _, row := range []struct {
+		note, scope, rules string // of user u, in the namespace or in the cluster
+		to, want           string
+	}{
+		{"bind in the cluster", "", `[{verbs: [create, bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterrolebindings, clusterroles]}]`, "cluster-admin", "certain bind"},
+		{"bind in a namespace", "shop", `[{verbs: [create, bind], apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings, clusterroles]}]`, "namespace-admin:shop", "certain bind"},
+		{"bind in a namespace is not the cluster", "shop", `[{verbs: [create, bind], apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings, clusterroles, clusterrolebindings]}]`, "cluster-admin", ""},
+		{"binding without bind", "", `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterrolebindings]}]`, "cluster-admin", ""},
+		{"bind another role", "", `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterrolebindings]}, {verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [own]}]`, "cluster-admin", ""},
+		{"escalate the own role", "", `[{verbs: [update, escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [own]}]`, "cluster-admin", "certain escalate"},
+		{"escalate without update", "", `[{verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}]`, "cluster-admin", ""},
+		{"a new role, bound", "", `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings]}, {verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}, {verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [reach]}]`, "cluster-admin", "certain escalate bind"},
+		{"delete the denial", "", `[{verbs: [delete], apiGroups: [breakglass.t-caas.telekom.com], resources: [denypolicies]}, {verbs: [create], apiGroups: [""], resources: [pods]}]`, "namespace-admin:shop", "certain edit-documents pod-create"},
+		{"empty the denial", "", `[{verbs: [patch], apiGroups: [breakglass.t-caas.telekom.com], resources: [denypolicies], resourceNames: [no-pods]}, {verbs: [create], apiGroups: [""], resources: [pods]}]`, "user:system:serviceaccount:shop:robot", "certain edit-documents pod-create"},
+		{"the denial stays", "", `[{verbs: [create], apiGroups: [""], resources: [pods]}]`, "namespace-admin:shop", ""},
+		{"an Origin binding", "", `[{verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]`, "cluster-admin", "certain edit-documents"},
+		{"an Origin binding in a namespace", "shop", `[{verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]`, "namespace-admin:shop", "certain edit-documents"},
+		{"an Origin binding in a namespace is not the cluster", "shop", `[{verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]`, "cluster-admin", ""},
+	} {
+		t.Run(row.note, func(t *testing.T) {
+			kind, namespace := "ClusterRoleBinding", ""
+			if row.scope != "" {
+				kind, namespace = "RoleBinding", ", namespace: "+row.scope
+			}
+			documents := parse(t, shop+
+				"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: own}, rules: "+row.rules+"}\n---\n"+
+				"{apiVersion: rbac.authorization.k8s.io/v1, kind: "+kind+", metadata: {name: own"+namespace+"}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]}\n")
+			o := options(t, documents, revisions.Of(t, texts(t, documents)))
+			o.From, o.To, o.MaxChanges = []string{"user:u"}, []string{row.to}, 3
+			report, err := reach.Find(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range report.Paths {
+				got = append(got, p.Class.String())
+				for _, h := range p.Hops {
+					got = append(got, h.Edge)
+				}
+			}
+			if text := strings.Join(got, " "); text != row.want {
+				t.Errorf("got %q, want %q", text, row.want)
+			}
+		})
+	}
+}
+
+func parse(t *testing.T, text string) (out []object) {
+	t.Helper()
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var one object
+		if err := decoder.Decode(&one); err != nil {
+			return out
+		}
+		out = append(out, one)
+	}
+}

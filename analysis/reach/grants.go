@@ -1,0 +1,291 @@
+package reach
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/roles"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// deniesNothing is the rule of a deny policy that an attacker left without effect: a policy
+// must have one.
+var deniesNothing = map[string]any{"verbs": []string{"get"}, "apiGroups": []string{"nothing.invalid"}, "resources": []string{"nothing"}}
+
+// rbac adds the hops that bind a role of Kubernetes, or change what one grants. An identity
+// that may bind a role that grants everything, or change one that it holds there, gains
+// nothing by another one.
+//
+// Kubernetes, RBAC Good Practices: bind verb, escalate verb; the API server asks for them in
+// BindingAuthorized and RoleEscalationAuthorized.
+func (x *expansion) rbac() {
+	mayGain := func(verb string) bool {
+		return x.mayAsk(verb, rbacGroup, "roles") || x.mayAsk(verb, rbacGroup, "clusterroles")
+	}
+	if !mayGain("bind") && !mayGain("escalate") || x.hasAll("") || x.bind("") || x.escalate("") {
+		return
+	}
+	for _, namespace := range x.g.namespaces {
+		if !x.hasAll(namespace) && !x.bind(namespace) {
+			x.escalate(namespace)
+		}
+	}
+}
+
+// hasAll reports whether a grant of Kubernetes gives everything in a namespace, or in the
+// cluster.
+func (x *expansion) hasAll(namespace string) bool {
+	return slices.ContainsFunc(x.held, func(s *statement.Statement) bool {
+		return (s.Namespace == "" || s.Namespace == namespace) && len(s.Documents) > 0 && s.Documents[0].Role != "" && grantsAll(x.role(s.Documents[0].Role))
+	})
+}
+
+func (x *expansion) role(key string) *tables.Role {
+	role := x.n.world.Access.Roles.At(key)
+	return &role
+}
+
+// kubernetesRoles returns the roles that a binding in a namespace may name: those that grant
+// everything first, then those of documents that are not part of Kubernetes, then by name.
+func (x *expansion) kubernetesRoles(namespace string) (out []*tables.Role) {
+	for _, r := range x.n.world.Access.Roles.All() {
+		if role := r; role.Family == tables.FamilyKubernetes && (role.Kind == kindClusterRole || namespace != "" && role.Namespace == namespace) {
+			out = append(out, role)
+		}
+	}
+	last := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(out, func(a, b *tables.Role) int {
+		return cmp.Or(last(!grantsAll(a))-last(!grantsAll(b)), last(roles.IsBootstrap(a.Source))-last(roles.IsBootstrap(b.Source)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// write adds the request that writes a document to a hop. It returns the name of the document.
+func (x *expansion) write(h *hop, group, resource, namespace string) (name string, ok bool) {
+	t, v := x.best(&ask{verbs: writes, group: group, resources: []string{resource}, isNamed: true}, namespace, nil)
+	if v.class == never {
+		return "", false
+	}
+	h.requests, h.class, h.why, h.facts = []target{t}, max(h.class, v.class), v.why, v.facts
+	if t.verb == "create" {
+		return newName, true
+	}
+	return t.name, true
+}
+
+// bind adds the hops that bind a role in a namespace. It reports whether one of them certainly
+// gives everything there.
+func (x *expansion) bind(namespace string) bool {
+	resource := "clusterrolebindings"
+	if namespace != "" {
+		resource = "rolebindings"
+	}
+	if !x.mayAsk("bind", rbacGroup, "roles") && !x.mayAsk("bind", rbacGroup, "clusterroles") {
+		return false
+	}
+	written := hop{edge: "bind"}
+	name, ok := x.write(&written, rbacGroup, resource, namespace)
+	if !ok {
+		return false
+	}
+	existing := x.n.world.Access.Bindings.At(tables.BindingKey(tables.FamilyKubernetes, namespace, name))
+	for _, role := range x.kubernetesRoles(namespace) {
+		if existing.Role != "" && existing.Role != tables.RoleKey(role.Family, role.Namespace, role.Name) || len(role.Kubernetes) == 0 {
+			continue // the role of a binding cannot be changed
+		}
+		h := written
+		h.requests = slices.Clone(written.requests)
+		if !x.takes(&h, target{verb: "bind", group: rbacGroup, resource: plurals[role.Kind], namespace: namespace, name: role.Name}, false) {
+			continue
+		}
+		x.change(h, newBinding(role, namespace, name, x.n.identity.own()))
+		if grantsAll(role) && h.class == Certain {
+			return true
+		}
+	}
+	return false
+}
+
+var plurals = map[string]string{kindRole: "roles", kindClusterRole: "clusterroles"}
+
+// escalate adds the hops that make a role grant everything. It reports whether the identity
+// certainly holds one of them there.
+func (x *expansion) escalate(namespace string) bool {
+	kind := kindClusterRole
+	if namespace != "" {
+		kind = kindRole
+	}
+	if !x.mayAsk("escalate", rbacGroup, plurals[kind]) {
+		return false
+	}
+	bound := make(map[string]bool)
+	for _, b := range x.n.world.Access.Bindings.All() {
+		bound[b.Role] = true
+	}
+	held := make(map[string]bool)
+	for _, s := range x.held {
+		for _, d := range s.Documents {
+			held[d.Role] = held[d.Role] || s.Namespace == namespace
+		}
+	}
+	candidates := slices.DeleteFunc(x.kubernetesRoles(namespace), func(r *tables.Role) bool {
+		return r.Kind != kind || grantsAll(r) || !bound[tables.RoleKey(r.Family, r.Namespace, r.Name)]
+	})
+	slices.SortStableFunc(candidates, func(a, b *tables.Role) int {
+		isHeld := func(r *tables.Role) int {
+			if held[tables.RoleKey(r.Family, r.Namespace, r.Name)] {
+				return 0
+			}
+			return 1
+		}
+		return isHeld(a) - isHeld(b)
+	})
+	for _, role := range candidates {
+		h, found := hop{edge: "escalate"}, false
+		for _, verb := range edits {
+			if found = x.takes(&h, target{verb: verb, group: rbacGroup, resource: plurals[kind], namespace: namespace, name: role.Name}, false); found {
+				break
+			}
+		}
+		if !found || !x.takes(&h, target{verb: "escalate", group: rbacGroup, resource: plurals[kind], namespace: namespace, name: role.Name}, false) {
+			continue
+		}
+		x.change(h, newRole(kind, namespace, role.Name))
+		if held[tables.RoleKey(role.Family, role.Namespace, role.Name)] && h.class == Certain {
+			return true
+		}
+	}
+	x.newRole(kind, namespace)
+	return false
+}
+
+// newRole adds the hop that creates a role which grants everything, if it may be bound.
+func (x *expansion) newRole(kind, namespace string) {
+	if x.verdict(target{verb: "bind", group: rbacGroup, resource: plurals[kind], namespace: namespace, name: newName}, false, nil).class == never {
+		return
+	}
+	h := hop{edge: "escalate"}
+	for _, verb := range []string{"create", "escalate"} {
+		if !x.takes(&h, target{verb: verb, group: rbacGroup, resource: plurals[kind], namespace: namespace}, false) {
+			return
+		}
+	}
+	x.change(h, newRole(kind, namespace, newName))
+}
+
+// change adds a hop that leaves the identity as it is, in changed documents.
+func (x *expansion) change(h hop, c change) {
+	if w := x.g.after(x.n.world, c); w != nil && w != x.n.world {
+		h.change = &c
+		x.add(h, x.g.at(x.n.identity, w))
+	}
+}
+
+// documents adds the hops that write documents of writ itself. Nothing checks that their
+// author holds what they grant.
+func (x *expansion) documents() {
+	if x.mayWrite(writGroup, "roles") || x.mayWrite(writGroup, "rolebindings") {
+		for _, namespace := range tables.Once(append([]string{x.n.world.Access.Master}, x.g.namespaces...)) {
+			if namespace != "" {
+				x.originRole(namespace)
+				x.originBinding(namespace)
+			}
+		}
+	}
+	deny := tables.Of[*tables.Deny](x.n.world.Revision.Tables)
+	if deny == nil {
+		return
+	}
+	for i := range deny.Policies {
+		name := deny.Policies[i].Name
+		for _, verb := range append([]string{"delete"}, edits...) {
+			h := hop{edge: "edit-documents"}
+			if !x.takes(&h, target{verb: verb, group: denyGroup, resource: "denypolicies", name: name}, false) {
+				continue
+			}
+			c := change{apiVersion: denyVersion, kind: kindDenyPolicy, name: name}
+			if verb != "delete" {
+				c.document = map[string]any{"spec": map[string]any{"rules": []any{deniesNothing}}}
+			}
+			x.change(h, c)
+			break
+		}
+	}
+}
+
+func (x *expansion) mayWrite(group, resource string) bool {
+	return slices.ContainsFunc(writes, func(verb string) bool { return x.mayAsk(verb, group, resource) })
+}
+
+// originRole adds the hops that write an Origin role: one that is bound, or a new one.
+func (x *expansion) originRole(namespace string) {
+	bound := make(map[string]bool)
+	for _, b := range x.n.world.Access.Bindings.All() {
+		bound[b.Role] = true
+	}
+	hasPolicy := namespace == x.n.world.Access.Master // which other namespaces need for a role
+	for key, r := range x.n.world.Access.Roles.All() {
+		role := r
+		if role.Family != tables.FamilyOrigin || role.Namespace != namespace {
+			continue
+		}
+		hasPolicy = true
+		if !bound[key] || grantsAll(role) {
+			continue
+		}
+		for _, verb := range edits {
+			h := hop{edge: "edit-documents"}
+			if x.takes(&h, target{verb: verb, group: writGroup, resource: "roles", namespace: namespace, name: role.Name}, false) {
+				x.change(h, newRole("", namespace, role.Name))
+				break
+			}
+		}
+	}
+	h := hop{edge: "edit-documents"}
+	if hasPolicy && x.mayWrite(writGroup, "rolebindings") && x.takes(&h, target{verb: "create", group: writGroup, resource: "roles", namespace: namespace}, false) {
+		x.change(h, newRole("", namespace, newName))
+	}
+}
+
+// originBinding adds the hops that bind an Origin role to the identity.
+func (x *expansion) originBinding(namespace string) {
+	access := x.n.world.Access
+	written := hop{edge: "edit-documents"}
+	name, ok := x.write(&written, writGroup, "rolebindings", namespace)
+	if !ok {
+		return
+	}
+	hasBinding := namespace == access.Master // into its own namespace, which takes a PolicyBinding
+	for _, b := range access.Bindings.All() {
+		hasBinding = hasBinding || b.Family == tables.FamilyOrigin && b.Namespace == namespace && b.Role == tables.RoleKey(tables.FamilyOrigin, namespace, access.Roles.At(b.Role).Name)
+	}
+	var candidates []*tables.Role
+	for _, r := range access.Roles.All() {
+		if role := r; role.Family == tables.FamilyOrigin && (role.Namespace == access.Master || role.Namespace == namespace && hasBinding) {
+			candidates = append(candidates, role)
+		}
+	}
+	slices.SortStableFunc(candidates, func(a, b *tables.Role) int {
+		switch {
+		case grantsAll(a) == grantsAll(b):
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		case grantsAll(a):
+			return -1
+		}
+		return 1
+	})
+	for _, role := range candidates {
+		h := written
+		h.requests = slices.Clone(written.requests)
+		x.change(h, newBinding(role, namespace, name, x.n.identity.own()))
+		if grantsAll(role) && h.class == Certain {
+			return
+		}
+	}
+}

@@ -1,0 +1,461 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/roles"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// ErrTooManyIdentities is the error of a search that would end early.
+var ErrTooManyIdentities = errors.New("too many identities can be reached: --max-identities allows more")
+
+// graph has what can be reached from some identities.
+type graph struct {
+	o      *Options
+	nodes  map[string]*node
+	order  []*node // as they were found
+	worlds map[string]*world
+
+	accounts   []string // known ones, as NAMESPACE:NAME, sorted
+	users      []string // known ones that are neither accounts nor nodes, sorted
+	nodeUsers  []string // known ones that are nodes, sorted
+	groups     []string // known ones, sorted
+	namespaces []string // known ones, sorted
+	sessions   []string
+	escalated  []string // escalations
+}
+
+// node is an identity in a world, or a set of identities that have their own nodes.
+type node struct {
+	identity *Identity // nil for a set
+	world    *world
+	arcs     []arc
+	back     []arc // from the nodes that lead here
+	number   int
+	expanded bool
+}
+
+// arc leads to a node. It has no hop if the node is one of a set.
+type arc struct {
+	hop *hop
+	to  *node
+}
+
+func (a arc) class() Class {
+	if a.hop == nil {
+		return Certain
+	}
+	return a.hop.class
+}
+
+// hop is an edge as one identity takes it.
+type hop struct {
+	edge     string
+	class    Class
+	requests []target
+	assumes  []string
+	why      []string
+	facts    map[string]any
+	change   *change
+}
+
+func newGraph(o *Options) *graph {
+	g := &graph{o: o, nodes: make(map[string]*node), worlds: make(map[string]*world)}
+	base := newWorld(o.World, o, nil)
+	base.engine = o.Judge
+	g.worlds[""] = base
+	g.know()
+	return g
+}
+
+// know collects the identities and the namespaces that documents name. Those that only the
+// documents of Kubernetes itself name are left out unless system ones are asked for.
+func (g *graph) know() {
+	access := g.o.World.Access
+	known, namespaces := make(map[string]bool), make(map[string]bool)
+	isOwn := func(source string) bool { return g.o.System || !roles.IsBootstrap(source) }
+	subjects := func(of tables.Map[[]string]) {
+		for subject, keys := range of.All() {
+			known[subject] = known[subject] || slices.ContainsFunc(*keys, func(key string) bool { return isOwn(access.Bindings.At(key).Source) })
+		}
+	}
+	subjects(access.Subjects.Cluster)
+	for _, of := range access.Subjects.Namespaces.All() {
+		subjects(*of)
+	}
+	for _, b := range access.Bindings.All() {
+		if !isOwn(b.Source) {
+			continue
+		}
+		namespaces[b.Namespace] = true
+		role := access.Roles.At(b.Role)
+		for _, k := range role.Kubernetes {
+			if !slices.ContainsFunc(k.Verbs, func(v string) bool { return v == "*" || strings.HasPrefix(v, "impersonate") }) {
+				continue
+			}
+			g.knowImpersonated(k.Names, k.Resources, known)
+		}
+	}
+	for _, r := range access.Roles.All() {
+		namespaces[r.Namespace] = namespaces[r.Namespace] || isOwn(r.Source)
+	}
+	g.knowDenials(namespaces)
+	known[statement.GroupPrefix+masters] = true
+	for _, p := range g.o.Known {
+		known[p] = true
+	}
+	for p, isKnown := range known {
+		user, isUser := strings.CutPrefix(p, statement.UserPrefix)
+		account, isAccount := accountOf(user)
+		switch {
+		case !isKnown:
+		case !isUser:
+			g.groups = append(g.groups, strings.TrimPrefix(p, statement.GroupPrefix))
+		case isAccount:
+			g.accounts = append(g.accounts, account)
+			namespace, _, _ := strings.Cut(account, ":")
+			namespaces[namespace] = true
+		case strings.HasPrefix(user, nodePrefix):
+			g.nodeUsers = append(g.nodeUsers, user)
+		default:
+			g.users = append(g.users, user)
+		}
+	}
+	for namespace, isKnown := range namespaces {
+		if namespace != "" && isKnown {
+			g.namespaces = append(g.namespaces, namespace)
+			g.accounts = append(g.accounts, namespace+":default")
+		}
+	}
+	for _, list := range []*[]string{&g.accounts, &g.users, &g.nodeUsers, &g.groups, &g.namespaces, &g.sessions, &g.escalated} {
+		*list = tables.Once(slices.Sorted(slices.Values(*list)))
+	}
+}
+
+// knowImpersonated adds the names of a rule about impersonation.
+func (g *graph) knowImpersonated(names, resources []string, known map[string]bool) {
+	for _, name := range names {
+		known[statement.UserPrefix+name] = known[statement.UserPrefix+name] || slices.Contains(resources, "users")
+		known[statement.GroupPrefix+name] = known[statement.GroupPrefix+name] || slices.Contains(resources, "groups")
+		for _, r := range resources {
+			switch r {
+			case "userextras/" + sessionKey:
+				g.sessions = append(g.sessions, name)
+			case "userextras/" + escalationKey:
+				g.escalated = append(g.escalated, name)
+			}
+		}
+	}
+}
+
+// knowDenials adds the sessions and escalations of documents, and the namespaces that deny
+// policies name.
+func (g *graph) knowDenials(namespaces map[string]bool) {
+	if t := tables.Of[*tables.Requestable](g.o.World.Revision.Tables); t != nil {
+		for i := range t.Escalations {
+			g.escalated = append(g.escalated, t.Escalations[i].Name)
+		}
+	}
+	if t := tables.Of[*tables.Sessions](g.o.World.Revision.Tables); t != nil {
+		for _, s := range t.Sessions.All() {
+			g.sessions = append(g.sessions, s.Name)
+		}
+	}
+	deny := tables.Of[*tables.Deny](g.o.World.Revision.Tables)
+	if deny == nil {
+		return
+	}
+	literals := func(globs []tables.PathGlob) []string {
+		return slices.DeleteFunc(statement.GlobTexts(globs), func(text string) bool { return strings.ContainsAny(text, `*?[{\`) })
+	}
+	for i := range deny.Policies {
+		p := &deny.Policies[i]
+		g.sessions = append(g.sessions, literals(p.Sessions)...)
+		g.escalated = slices.Concat(g.escalated, literals(p.EscalationRefs), p.ReferredBy)
+		for _, r := range p.Rules {
+			if r.Namespaces != nil {
+				for _, name := range literals(r.Namespaces.Patterns) {
+					namespaces[name] = true
+				}
+			}
+		}
+	}
+	for _, e := range deny.Escalations {
+		g.escalated = append(g.escalated, e.Name)
+	}
+}
+
+// at returns the node of an identity in a world.
+func (g *graph) at(i *Identity, w *world) *node {
+	return g.node(w.key+"\x00"+i.key(), i, w)
+}
+
+func (g *graph) node(key string, i *Identity, w *world) *node {
+	n := g.nodes[key]
+	if n == nil {
+		n = &node{identity: i, world: w, number: len(g.order)}
+		g.nodes[key] = n
+		g.order = append(g.order, n)
+	}
+	return n
+}
+
+// set returns the node of a set of identities in a world, which are listed once.
+func (g *graph) set(name string, w *world, members func() []*node) *node {
+	n := g.node(w.key+"\x00set "+name, nil, w)
+	if !n.expanded {
+		n.expanded = true
+		for _, m := range members() {
+			n.arcs = append(n.arcs, arc{to: m})
+		}
+	}
+	return n
+}
+
+// accountsOf returns the set of the accounts of a namespace, of all for an empty one.
+func (g *graph) accountsOf(namespace string, w *world) *node {
+	return g.set("accounts "+namespace, w, func() (out []*node) {
+		for _, account := range g.accounts {
+			at, name, _ := strings.Cut(account, ":")
+			if namespace == "" || at == namespace {
+				out = append(out, g.at(identityOf(accountUser(at, name)), w))
+			}
+		}
+		return out
+	})
+}
+
+// explore finds everything that can be reached from the nodes that are there. done reports
+// whether a node does not have to be left.
+func (g *graph) explore(ctx context.Context, done func(*node) (bool, error)) error {
+	for i := 0; i < len(g.order); i++ {
+		n := g.order[i]
+		if n.identity == nil || n.expanded || n.identity.sink {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(g.order) > g.o.MaxIdentities {
+			return ErrTooManyIdentities
+		}
+		isDone, err := done(n)
+		if err != nil {
+			return err
+		}
+		n.expanded = true
+		if isDone {
+			continue
+		}
+		if err := g.expand(ctx, n); err != nil {
+			return fmt.Errorf("%s: %w", n.identity.text(), err)
+		}
+	}
+	for _, n := range g.order {
+		for _, a := range n.arcs {
+			a.to.back = append(a.to.back, arc{a.hop, n})
+		}
+	}
+	return nil
+}
+
+// expansion is the search for the hops of one node.
+type expansion struct {
+	g    *graph
+	ctx  context.Context
+	n    *node
+	held []*statement.Statement
+	err  error
+}
+
+func (g *graph) expand(ctx context.Context, n *node) error {
+	x := &expansion{g: g, ctx: ctx, n: n, held: n.world.held(n.identity)}
+	for i := range edges {
+		x.take(&edges[i])
+	}
+	x.tokens()
+	if n.identity.Acting == nil {
+		x.impersonations()
+	}
+	x.rbac()
+	if !g.o.GitOnly {
+		x.documents()
+	}
+	return x.err
+}
+
+func (x *expansion) add(h hop, to *node) {
+	if to != nil {
+		x.n.arcs = append(x.n.arcs, arc{&h, to})
+	}
+}
+
+// verdict returns how a target is allowed, with facts that earlier requests of the hop take.
+func (x *expansion) verdict(t target, anyName bool, facts map[string]any) verdict {
+	if x.err != nil {
+		return verdict{class: never}
+	}
+	v, err := x.n.world.allowed(x.ctx, x.n.identity, x.held, t, anyName, facts)
+	if x.err = err; err != nil {
+		return verdict{class: never}
+	}
+	return v
+}
+
+// places returns the namespaces in which a target may be allowed.
+func (x *expansion) places(t target) []string {
+	if x.n.world.sealed {
+		return x.g.namespaces
+	}
+	places := make(map[string]bool)
+	r := &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub}
+	for _, s := range x.held {
+		switch {
+		case s.Effect != statement.OutcomeAllow || !s.MayFit(r) || !s.MayConcern(r):
+		case s.Namespace == "":
+			return x.g.namespaces
+		default:
+			places[s.Namespace] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(places))
+}
+
+// takes collects the requests of one hop.
+func (x *expansion) takes(h *hop, t target, anyName bool) bool {
+	v := x.verdict(t, anyName, h.facts)
+	if v.class == never {
+		return false
+	}
+	t.name = v.name
+	h.requests = append(h.requests, t)
+	h.class = max(h.class, v.class)
+	h.why = tables.Once(slices.Concat(h.why, v.why))
+	h.facts = merged(h.facts, v.facts)
+	return true
+}
+
+// best returns the request of an ask that is allowed best in a namespace.
+func (x *expansion) best(a *ask, namespace string, facts map[string]any) (found target, v verdict) {
+	v.class = never
+	for _, resource := range a.resources {
+		for _, verb := range a.verbs {
+			t := target{verb: verb, group: a.group, namespace: namespace, name: a.name}
+			t.resource, t.sub = split(resource)
+			if o := x.verdict(t, a.isNamed && a.name == "" && verb != "list" && verb != "watch" && verb != "create" || a.isNamed && t.sub != "" && a.name == "", facts); o.class < v.class {
+				t.name = o.name
+				found, v = t, o
+			}
+		}
+	}
+	return found, v
+}
+
+// take adds the hops of an edge.
+func (x *expansion) take(e *edge) {
+	if e.name == "node-escape" && !x.g.o.NodeEscape {
+		return
+	}
+	namespaces := []string{""}
+	if e.becomes.isNamespaced() {
+		all := make(map[string]bool)
+		for _, resource := range e.asks[0].resources {
+			for _, verb := range e.asks[0].verbs {
+				t := target{verb: verb, group: e.asks[0].group}
+				t.resource, t.sub = split(resource)
+				for _, namespace := range x.places(t) {
+					all[namespace] = true
+				}
+			}
+		}
+		namespaces = slices.Sorted(maps.Keys(all))
+	}
+	for _, namespace := range namespaces {
+		h := hop{edge: e.name, class: e.class}
+		if e.assumes != "" {
+			h.assumes = []string{e.assumes}
+		}
+		if e.why != "" {
+			h.why = []string{e.why}
+		}
+		complete := true
+		for i := range e.asks {
+			t, v := x.best(&e.asks[i], namespace, h.facts)
+			if complete = v.class != never; !complete {
+				break
+			}
+			h.requests = append(h.requests, t)
+			h.class = max(h.class, v.class)
+			h.why = tables.Once(slices.Concat(h.why, v.why))
+			h.facts = merged(h.facts, v.facts)
+		}
+		if complete {
+			x.lead(e, h, namespace)
+		}
+	}
+}
+
+// lead adds the hops of an edge to whom it leads.
+func (x *expansion) lead(e *edge, h hop, namespace string) {
+	w := x.n.world
+	switch e.becomes {
+	case accountsThere:
+		x.add(h, x.g.accountsOf(namespace, w))
+	case everyAccount:
+		x.add(h, x.g.accountsOf("", w))
+	case everyNode:
+		x.add(h, x.g.accountsOf("", w))
+		x.add(h, x.g.allNodes(w))
+	case aSink:
+		x.add(h, x.g.at(&Identity{sink: true}, w))
+	case anyNode:
+		x.add(h, x.g.allNodes(w))
+	case anybody:
+		x.add(h, x.g.set("anybody", w, func() (out []*node) {
+			groups := slices.DeleteFunc(slices.Clone(x.g.groups), func(group string) bool { return group == masters || group == unauthenticated })
+			for _, c := range combined(append([]string{standIn}, slices.Concat(x.g.users, x.g.nodeUsers)...), groups) {
+				out = append(out, x.g.at(&Identity{User: c.user, Groups: withImplied(c.user, c.groups)}, w))
+			}
+			for _, account := range x.g.accounts {
+				at, name, _ := strings.Cut(account, ":")
+				out = append(out, x.g.at(identityOf(accountUser(at, name)), w))
+			}
+			return out
+		}))
+	}
+}
+
+// allNodes returns the set of the nodes.
+func (g *graph) allNodes(w *world) *node {
+	return g.set("nodes", w, func() (out []*node) {
+		for _, user := range append([]string{nodePrefix + standIn}, g.nodeUsers...) {
+			out = append(out, g.at(identityOf(statement.UserPrefix+user), w))
+		}
+		return out
+	})
+}
+
+// tokens adds the hops that request a token of an account.
+func (x *expansion) tokens() {
+	t := target{verb: "create", resource: "serviceaccounts", sub: "token"}
+	for _, namespace := range x.places(t) {
+		for _, account := range x.g.accounts {
+			at, name, _ := strings.Cut(account, ":")
+			if at != namespace {
+				continue
+			}
+			h := hop{edge: "token"}
+			t.namespace, t.name = at, name
+			if x.takes(&h, t, false) {
+				x.add(h, x.g.at(identityOf(accountUser(at, name)), x.n.world))
+			}
+		}
+	}
+}

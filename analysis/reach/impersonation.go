@@ -1,0 +1,188 @@
+package reach
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/analysis/statement"
+)
+
+// legacy is the mode of impersonation by the verb impersonate.
+const legacy = "legacy"
+
+// The keys of a user's extra values that requests have as session and escalation.
+const (
+	sessionKey    = "writ.dev/session"
+	escalationKey = "writ.dev/escalation"
+)
+
+// modes are the modes of impersonation: the verb and the API group of its requests.
+// Kubernetes, User impersonation; KEP-5284 for all but the first.
+var modes = []struct {
+	name, verb, group string
+	users, accounts   bool
+	nodes             bool
+}{
+	{name: legacy, verb: "impersonate", users: true, accounts: true},
+	{name: "user-info", verb: "impersonate:user-info", group: authentication, users: true},
+	{name: "serviceaccount", verb: "impersonate:serviceaccount", group: authentication, accounts: true},
+	{name: "arbitrary-node", verb: "impersonate:arbitrary-node", group: authentication, nodes: true},
+}
+
+// combination is a user with the groups that are asked for beside it.
+type combination struct {
+	user   string
+	groups []string
+}
+
+// fewCombinations is up to how many combinations all are tried.
+const fewCombinations = 256
+
+// combined returns users with groups: with none, with one and with all. A grant to several
+// groups together takes all of them; a denial of one takes it alone. If there are few, all
+// combinations are returned.
+func combined(users, groups []string) (out []combination) {
+	if len(groups) < 8 && len(users)<<len(groups) <= fewCombinations {
+		for set := range 1 << len(groups) {
+			var some []string
+			for i, group := range groups {
+				if set&(1<<i) != 0 {
+					some = append(some, group)
+				}
+			}
+			for _, user := range users {
+				out = append(out, combination{user, some})
+			}
+		}
+		return out
+	}
+	for _, user := range users {
+		out = append(out, combination{user, nil})
+		if len(groups) > 0 {
+			out = append(out, combination{user, groups})
+		}
+	}
+	for _, group := range groups {
+		out = append(out, combination{users[0], []string{group}})
+	}
+	return out
+}
+
+// impersonations adds the hops that act as another identity.
+func (x *expansion) impersonations() {
+	for _, mode := range modes {
+		ask := func(resource, sub, namespace, name string) (target, hop, bool) {
+			t := target{verb: mode.verb, group: mode.group, resource: resource, sub: sub, namespace: namespace, name: name}
+			if sub != "" {
+				t.group = authentication
+			}
+			var h hop
+			ok := x.takes(&h, t, false)
+			return t, h, ok
+		}
+		var users []string
+		if mode.users && x.mayAsk(mode.verb, mode.group, "users") {
+			for _, user := range append([]string{standIn}, slices.Concat(x.g.users, x.g.nodeUsers)...) {
+				if _, _, ok := ask("users", "", "", user); ok && (mode.name == legacy || !strings.HasPrefix(user, nodePrefix)) {
+					users = append(users, user)
+				}
+			}
+		}
+		if mode.nodes && x.mayAsk(mode.verb, mode.group, "nodes") {
+			for _, user := range append([]string{nodePrefix + standIn}, x.g.nodeUsers...) {
+				if _, _, ok := ask("nodes", "", "", strings.TrimPrefix(user, nodePrefix)); ok {
+					users = append(users, user)
+				}
+			}
+		}
+		if mode.accounts && x.mayAsk(mode.verb, mode.group, "serviceaccounts") {
+			for _, account := range x.g.accounts {
+				at, name, _ := strings.Cut(account, ":")
+				if _, _, ok := ask("serviceaccounts", "", at, name); ok {
+					users = append(users, statement.AccountPrefix+account)
+				}
+			}
+		}
+		if len(users) == 0 {
+			continue
+		}
+		var groups []string
+		if mode.users && x.mayAsk(mode.verb, mode.group, "groups") {
+			for _, group := range x.g.groups {
+				if _, _, ok := ask("groups", "", "", group); ok && group != authenticated && (mode.name == legacy || group != masters) {
+					groups = append(groups, group)
+				}
+			}
+		}
+		extras := x.extras(mode.verb)
+		for _, c := range combined(users, groups) {
+			for _, extra := range extras {
+				x.impersonate(mode.name, mode.verb, mode.group, c, extra)
+			}
+		}
+	}
+}
+
+// mayAsk reports whether a statement may allow to impersonate a kind of identity.
+func (x *expansion) mayAsk(verb, group, resource string) bool {
+	r := &statement.Request{Verb: verb, Group: group, Resource: resource}
+	return x.n.world.sealed || slices.ContainsFunc(x.held, func(s *statement.Statement) bool {
+		return s.Effect == statement.OutcomeAllow && s.MayFit(r) && s.MayConcern(r)
+	})
+}
+
+// extras returns the sessions and escalations that may be stated beside a user: none, each
+// one, and each pair.
+func (x *expansion) extras(verb string) [][2]string {
+	may := func(key string, values []string) []string {
+		out := []string{""}
+		for _, value := range values {
+			if x.verdict(target{verb: verb, group: authentication, resource: "userextras", sub: key, name: value}, false, nil).class != never {
+				out = append(out, value)
+			}
+		}
+		return out
+	}
+	var out [][2]string
+	sessions := may(sessionKey, x.g.sessions)
+	for _, escalation := range may(escalationKey, x.g.escalated) {
+		for _, session := range sessions {
+			out = append(out, [2]string{session, escalation})
+		}
+	}
+	return out
+}
+
+// impersonate adds the hop that acts as one identity, if all of its requests are allowed.
+func (x *expansion) impersonate(mode, verb, group string, c combination, extra [2]string) {
+	h := hop{edge: "impersonate"}
+	to := &Identity{User: c.user, Groups: withImplied("", c.groups), Session: extra[0], Escalation: extra[1], Acting: &Acting{x.n.identity, mode}}
+	first := target{verb: verb, group: group, resource: "users", name: c.user}
+	account, isAccount := accountOf(c.user)
+	switch {
+	case isAccount:
+		first.resource = "serviceaccounts"
+		first.namespace, first.name, _ = strings.Cut(account, ":")
+		if len(c.groups) == 0 {
+			to.Groups = withImplied(c.user, nil)
+		}
+	case mode == "arbitrary-node":
+		first.resource, first.name = "nodes", strings.TrimPrefix(c.user, nodePrefix)
+		to.Groups = withImplied(c.user, nil)
+	}
+	all := []target{first}
+	for _, g := range c.groups {
+		all = append(all, target{verb: verb, group: group, resource: "groups", name: g})
+	}
+	for i, key := range []string{sessionKey, escalationKey} {
+		if extra[i] != "" {
+			all = append(all, target{verb: verb, group: authentication, resource: "userextras", sub: key, name: extra[i]})
+		}
+	}
+	for _, t := range all {
+		if !x.takes(&h, t, false) {
+			return
+		}
+	}
+	x.add(h, x.g.at(to, x.n.world))
+}

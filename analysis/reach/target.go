@@ -1,0 +1,148 @@
+package reach
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// The targets that are not subjects.
+const (
+	ClusterAdmin   = "cluster-admin"
+	namespaceAdmin = "namespace-admin:"
+	roleTarget     = "ROLE:"
+	anything       = "any" // every identity that documents name
+)
+
+// goal is what a path leads to.
+type goal struct {
+	name      string
+	principal string // of a subject
+	namespace string // of a namespace's administrator
+	role      string // the key of a role
+}
+
+// parseGoal reads a target.
+func parseGoal(text string, access *tables.Access) (goal, error) {
+	g := goal{name: text}
+	switch {
+	case text == ClusterAdmin:
+	case strings.HasPrefix(text, namespaceAdmin) && len(text) > len(namespaceAdmin):
+		g.namespace = strings.TrimPrefix(text, namespaceAdmin)
+	case strings.HasPrefix(text, roleTarget):
+		namespace, name, found := strings.Cut(strings.TrimPrefix(text, roleTarget), "/")
+		if !found {
+			namespace, name = "", namespace
+		}
+		for _, family := range []string{tables.FamilyKubernetes, tables.FamilyOrigin} {
+			if key := tables.RoleKey(family, namespace, name); access.Roles.Has(key) {
+				g.role = key
+			}
+		}
+		if g.role == "" {
+			return g, fmt.Errorf("role %q not found", strings.TrimPrefix(text, roleTarget))
+		}
+	case isPrincipal(text):
+		g.principal = text
+	default:
+		return g, fmt.Errorf("target %q: must be user:NAME, group:NAME, %s, %sNAMESPACE, %s[NAMESPACE/]NAME or %s", text, ClusterAdmin, namespaceAdmin, roleTarget, anything)
+	}
+	return g, nil
+}
+
+func isPrincipal(text string) bool {
+	for _, prefix := range []string{statement.UserPrefix, statement.GroupPrefix} {
+		if strings.HasPrefix(text, prefix) && len(text) > len(prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// reached reports whether a node is at the goal.
+func (g *goal) reached(n *node) bool {
+	i := n.identity
+	switch {
+	case i == nil:
+		return false
+	case g.principal != "":
+		return !i.sink && i.holds(g.principal)
+	case g.role != "":
+		return n.world.holdsRole(i, g.role)
+	case i.sink || i.holds(statement.GroupPrefix+masters):
+		return true
+	}
+	return n.world.isAllowed(i, target{verb: "*", group: "*", resource: "*", namespace: g.namespace}.object())
+}
+
+// isAllowed reports whether an identity is allowed a request without further facts.
+func (w *world) isAllowed(i *Identity, object map[string]any) bool {
+	for _, r := range i.checked(object) {
+		if found, _ := w.decisive(r, principalsOf(r)); found == nil || found.Effect != statement.OutcomeAllow {
+			return false
+		}
+	}
+	return true
+}
+
+// principalsOf returns what a request of an identity holds.
+func principalsOf(r map[string]any) []string {
+	groups, _ := r["groups"].([]string)
+	user, _ := r["user"].(string)
+	return statement.Principals(user, groups)
+}
+
+// holdsRole reports whether what a role grants is allowed to an identity where it is bound.
+func (w *world) holdsRole(i *Identity, key string) bool {
+	role := w.Access.Roles.At(key)
+	for _, b := range w.Access.Bindings.All() {
+		namespace := b.Namespace
+		if b.Cluster {
+			namespace = ""
+		}
+		if b.Role == key && !slices.ContainsFunc(requestsOf(&role), func(r map[string]any) bool {
+			if namespace != "" && r["path"] == nil {
+				r["namespace"] = namespace
+			}
+			return !w.isAllowed(i, r)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// requestsOf returns the requests that a role's allow rules name.
+func requestsOf(role *tables.Role) (out []map[string]any) {
+	for _, k := range role.Kubernetes {
+		for _, verb := range k.Verbs {
+			for _, path := range k.Paths {
+				out = append(out, map[string]any{"verb": verb, "path": path})
+			}
+			for _, group := range k.Groups {
+				for _, resource := range k.Resources {
+					for _, name := range append(k.Names, "")[:max(1, len(k.Names))] {
+						t := target{verb: verb, group: group, name: name}
+						t.resource, t.sub = split(resource)
+						out = append(out, t.object())
+					}
+				}
+			}
+		}
+	}
+	for _, o := range role.Origin {
+		for _, verb := range o.Verbs {
+			for _, kind := range o.Kinds {
+				t := target{verb: verb}
+				t.resource, t.sub = split(kind)
+				if !o.Deny {
+					out = append(out, t.object())
+				}
+			}
+		}
+	}
+	return out
+}

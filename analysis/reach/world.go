@@ -1,0 +1,282 @@
+package reach
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// standIn is a name that no document names.
+const standIn = statement.OtherWord
+
+// world is a revision, with the changes that hops made to it.
+type world struct {
+	*statement.World
+	o       *Options
+	changes []change
+	key     string
+	engine  statement.Judge // decides by the documents; nil until it is needed
+	known   map[string]verdict
+	sealed  bool // sessions decide too: statements do not know them
+}
+
+func newWorld(w *statement.World, o *Options, changes []change) *world {
+	out := &world{World: w, o: o, changes: changes, known: make(map[string]verdict)}
+	for _, c := range changes {
+		out.key += c.key() + "\n"
+	}
+	sessions := tables.Of[*tables.Sessions](w.Revision.Tables)
+	out.sealed = sessions != nil && sessions.Sessions.Len()+sessions.Debug.Len() > 0
+	return out
+}
+
+// verdict is how requests are allowed: one with a name, and with values of facts.
+type verdict struct {
+	class Class // Certain, Possible or never
+	name  string
+	facts map[string]any
+	why   []string
+}
+
+// target is a request without who makes it.
+type target struct{ verb, group, resource, sub, namespace, name string }
+
+func (t target) object() map[string]any {
+	out := map[string]any{"verb": t.verb, "resource": t.resource, "apiGroup": t.group}
+	for key, value := range map[string]string{"subresource": t.sub, "namespace": t.namespace, "name": t.name} {
+		if value != "" {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// fitting returns the statements that may fit a target in its namespace.
+func (t *target) fitting(list []*statement.Statement) (out []*statement.Statement) {
+	r := &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub}
+	for _, s := range list {
+		if (s.Namespace == "" || s.Namespace == t.namespace) && s.MayFit(r) && s.MayConcern(r) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// held returns the statements of an identity, each once.
+func (w *world) held(i *Identity) (out []*statement.Statement) {
+	seen := make(map[*statement.Statement]bool)
+	for _, p := range i.principals() {
+		for _, s := range w.Of(p, "") {
+			if !seen[s] {
+				seen[s] = true
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// allowed returns how an identity, whose statements are held, is allowed a target. anyName
+// states that the name is open: one that decides best is chosen.
+func (w *world) allowed(ctx context.Context, i *Identity, held []*statement.Statement, t target, anyName bool, stated map[string]any) (verdict, error) {
+	v, err := w.allowedAlone(ctx, i, held, t, anyName, stated)
+	if err != nil || v.class == never || i.Acting == nil || i.Acting.Mode == legacy {
+		return v, err
+	}
+	by := i.Acting.By
+	t.verb, t.name = onVerb(i.Acting.Mode, t.verb), v.name
+	also, err := w.allowedAlone(ctx, by, w.held(by), t, false, merged(stated, v.facts))
+	also.class = max(also.class, v.class)
+	also.facts, also.name = merged(v.facts, also.facts), v.name
+	also.why = tables.Once(slices.Concat(v.why, also.why))
+	return also, err
+}
+
+func merged(a, b map[string]any) map[string]any {
+	if len(a) == 0 {
+		return b
+	}
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement.Statement, t target, anyName bool, stated map[string]any) (verdict, error) {
+	fits := t.fitting(held)
+	allows := slices.DeleteFunc(slices.Clone(fits), func(s *statement.Statement) bool { return s.Effect != statement.OutcomeAllow })
+	if len(allows) == 0 && !w.sealed {
+		return verdict{class: never}, nil
+	}
+	names := []string{t.name}
+	if anyName {
+		names = []string{standIn}
+	}
+	denials := t.fitting(w.Deny)
+	isPlain := !w.sealed && len(denials) == 0 && len(allows) == len(fits)
+	for _, s := range allows {
+		k, isKubernetes := s.Condition.(*statement.KubernetesRule)
+		switch {
+		case !isKubernetes || len(k.Names) == 0:
+		case anyName:
+			names = append(names, k.Names...)
+			continue
+		case !slices.Contains(k.Names, t.name):
+			continue
+		}
+		if isKubernetes && isPlain {
+			return verdict{name: names[0]}, nil
+		}
+	}
+	if isPlain && len(names) > 1 && !slices.ContainsFunc(allows, func(s *statement.Statement) bool { return s.Opaque != "" }) {
+		if k, ok := allows[0].Condition.(*statement.KubernetesRule); ok && len(k.Names) > 0 {
+			return verdict{name: k.Names[0]}, nil
+		}
+	}
+	key, hasKey := w.likeness(i, fits, &t, anyName, stated)
+	if v, ok := w.known[key]; ok && hasKey {
+		return v, nil
+	}
+	best := verdict{class: never}
+	for _, name := range tables.Once(names) {
+		t.name = name
+		v, err := w.ask(ctx, i, &t, stated)
+		if err != nil {
+			return best, err
+		}
+		if v.class < best.class {
+			best = v
+		}
+		if best.class == Certain {
+			break
+		}
+	}
+	if hasKey {
+		w.known[key] = best
+	}
+	return best, nil
+}
+
+// likeness identifies what decides a target. It returns false if the user of a request may.
+func (w *world) likeness(i *Identity, fits []*statement.Statement, t *target, anyName bool, stated map[string]any) (string, bool) {
+	if w.sealed {
+		return "", false
+	}
+	var key strings.Builder
+	fmt.Fprintf(&key, "%v %v %q %q %s", *t, anyName, i.Session, i.Escalation, statement.JSONText(stated))
+	for _, s := range fits {
+		if s.Opaque != "" || s.ReadsUser() {
+			return "", false
+		}
+		fmt.Fprintf(&key, "\x00%p %d", s.Condition, s.Step)
+	}
+	return key.String(), true
+}
+
+// ask answers by the statements that fit a target, with its facts open.
+func (w *world) ask(ctx context.Context, i *Identity, t *target, stated map[string]any) (verdict, error) {
+	q := &question.Question{Stated: i.request(merged(t.object(), merged(w.o.Stated, stated)))}
+	delete(q.Stated, "user")
+	delete(q.Stated, "groups")
+	for _, fact := range question.Facts() {
+		if _, isStated := q.Stated[fact]; !isStated {
+			q.Open = append(q.Open, fact)
+		}
+	}
+	a := &question.Asker{World: w.World, Judge: w.decide, Now: w.o.Now}
+	found, err := a.Allowance(ctx, q, i.principals())
+	switch {
+	case err != nil:
+		return verdict{}, err
+	case found == nil:
+		return verdict{class: never}, nil
+	case found.Always:
+		return verdict{name: t.name}, nil
+	}
+	v := verdict{class: Possible, name: t.name, facts: make(map[string]any)}
+	for _, fact := range q.Open {
+		value, given := found.Allowed[fact]
+		if given {
+			v.facts[fact] = value
+		}
+		other, otherGiven := found.Refused[fact]
+		if found.Refused != nil && found.Allowed != nil && (given != otherGiven || given && statement.JSONText(value) != statement.JSONText(other)) {
+			v.why = append(v.why, fact)
+		}
+	}
+	v.why = tables.Once(slices.Concat(found.Opaque, v.why))
+	if len(v.why) == 0 {
+		v.why = []string{"attributes"}
+	}
+	return v, nil
+}
+
+// decide decides by statements, and by the documents where a statement is opaque. It is a
+// statement.Judge.
+func (w *world) decide(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
+	object, principals, err := parse(request)
+	if err != nil {
+		return statement.Verdict{}, err
+	}
+	decisive, exact := w.decisive(object, principals)
+	switch {
+	case !exact || w.sealed:
+		engine, err := w.documents(ctx)
+		if err != nil {
+			return statement.Verdict{}, err
+		}
+		return engine(ctx, point, request)
+	case decisive == nil:
+		return statement.Verdict{Outcome: statement.OutcomeNone}, nil
+	}
+	return statement.Verdict{Outcome: decisive.Effect}, nil
+}
+
+// documents returns what decides by the changed documents.
+func (w *world) documents(ctx context.Context) (_ statement.Judge, err error) {
+	if w.engine == nil {
+		adds, removes := applied(w.changes)
+		w.engine, err = w.o.Rebuild(ctx, adds, removes)
+	}
+	return w.engine, err
+}
+
+// decisive returns the statement that decides a request, nil for none. exact is false if an
+// opaque one fits too.
+func (w *world) decisive(object map[string]any, principals []string) (found *statement.Statement, exact bool) {
+	var r statement.Request
+	for _, set := range statement.Setters(object, nil) {
+		set(&r)
+	}
+	r.User, _ = object["user"].(string)
+	exact = true
+	consider := func(s *statement.Statement) {
+		switch {
+		case !s.Fits(&r):
+		case s.Opaque != "":
+			exact = false
+		case found == nil || bytes.Compare(s.Rank, found.Rank) < 0 || bytes.Equal(s.Rank, found.Rank) && s.Effect == statement.OutcomeDeny && found.Effect != s.Effect:
+			found = s
+		}
+	}
+	for _, s := range w.Deny {
+		consider(s)
+	}
+	for _, p := range principals {
+		for _, s := range w.In(p, "") {
+			consider(s)
+		}
+		if r.Namespace != "" {
+			for _, s := range w.In(p, r.Namespace) {
+				consider(s)
+			}
+		}
+	}
+	return found, exact
+}

@@ -1,0 +1,252 @@
+package statement
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// classRule fits the requests of a class of an assertion, of any subject.
+type classRule struct {
+	c      *assertion.Class
+	groups []string // the API groups that resource reads together with the resource
+	reads  stage    // the last stage with a condition
+}
+
+// InClass returns a statement that fits the requests of a class, of any subject.
+func InClass(c *assertion.Class) *Statement {
+	k := &classRule{c: c}
+	if c.Text("apiGroup") == nil {
+		k.groups = resourceGroups(c.Text("resource"), nil)
+	}
+	for _, at := range []struct {
+		stage stage
+		reads bool
+	}{
+		{stageTarget, c.Text("path") != nil || c.Text("subresource") != nil}, {stageVerb, c.Text("verb") != nil},
+		{stageGroup, c.Text("apiGroup") != nil || c.Text("resource") != nil}, {stageName, c.Text("name") != nil},
+		{stageNamespace, c.Text("namespace") != nil || c.Labels["namespaceLabels"] != nil},
+		{StageCluster, c.Text("cluster") != nil || c.Labels["clusterLabels"] != nil}, {stageTenant, c.Text("tenant") != nil},
+		{stageSession, c.Text("session") != nil || c.Text("escalation") != nil}, {stageLabels, c.Labels["labels"] != nil},
+	} {
+		if at.reads {
+			k.reads = at.stage
+		}
+	}
+	return &Statement{Condition: k}
+}
+
+// resourceGroups adds the API groups that the words of a value name.
+func resourceGroups(v *assertion.Value, to []string) []string {
+	for _, word := range v.Words() {
+		if word != "*" {
+			to = append(to, ParseResource(word).Group)
+		}
+	}
+	return tables.Once(to)
+}
+
+// Resource is a resource as people write it: RESOURCE.GROUP/SUBRESOURCE.
+type Resource struct {
+	Word, Group, Sub string
+	AnySub           bool
+}
+
+// ParseResource reads a resource. Without a group it is of the core group, without a
+// subresource the resource itself.
+func ParseResource(text string) Resource {
+	head, sub, _ := strings.Cut(text, "/")
+	word, group, _ := strings.Cut(head, ".")
+	if sub == "*" {
+		return Resource{word, group, "", true}
+	}
+	return Resource{word, group, sub, false}
+}
+
+// aboutResources are the keys of classes that paths are not in.
+var aboutResources = []string{"resource", "apiGroup", "subresource", "namespace", "name"}
+
+// fewGroups is how many API groups the bits of a stage tell apart, and all others.
+const fewGroups = 7
+
+// Match implements Condition.
+func (k *classRule) Match(at stage, r *Request) uint8 {
+	text := func(key, value string) bool { return k.c.Texts[key].Fits(value) }
+	switch at {
+	case stageTarget:
+		return k.target(r)
+	case stageVerb:
+		return Bit(text("verb", r.Verb))
+	case stageGroup:
+		return Bit(r.Path != "" || text("apiGroup", r.Group) && k.resource(k.c.Text("resource"), r, r.Group))
+	case stageName:
+		return Bit(text("name", r.Name))
+	case stageNamespace:
+		return Bit(text("namespace", r.Namespace) && k.c.Labels["namespaceLabels"].Fits(r.NamespaceLabels))
+	case StageCluster:
+		return Bit(text("cluster", r.Cluster) && k.c.Labels["clusterLabels"].Fits(r.ClusterLabels))
+	case stageTenant:
+		return Bit(text("tenant", r.Tenant))
+	case stageSession:
+		return Bit(text("session", r.Session) && text("escalation", r.Escalation))
+	case stageLabels:
+		return Bit(k.c.Labels["labels"].Fits(r.Labels))
+	}
+	return 1
+}
+
+// target returns a bit for each API group in which the resource fits, the last one for
+// groups that the class does not name.
+func (k *classRule) target(r *Request) uint8 {
+	path := k.c.Text("path")
+	if r.Path != "" {
+		return Bit(path.Fits(r.Path) && (path != nil || !slices.ContainsFunc(aboutResources, func(key string) bool { return k.c.Texts[key] != nil })))
+	}
+	if path != nil || !k.c.Text("subresource").Fits(r.Subresource) {
+		return 0
+	}
+	v := k.c.Text("resource")
+	var bits uint8
+	many := len(k.groups) > fewGroups
+	for i, group := range k.groups {
+		fits := Bit(k.resource(v, r, group))
+		if many {
+			bits |= fits
+		} else {
+			bits |= fits << i
+		}
+	}
+	return bits | Bit(k.resource(v, r, noGroup))<<fewGroups
+}
+
+// noGroup stands for an API group that no word has.
+const noGroup = "\x00"
+
+// resource reports whether the resource of a request fits a value in an API group.
+func (k *classRule) resource(v *assertion.Value, r *Request, group string) bool {
+	if v == nil {
+		return true
+	}
+	for _, word := range v.Texts {
+		if word == "*" && r.Resource == "*" {
+			return true
+		}
+		e := ParseResource(word)
+		if word != "*" && e.Word == r.Resource && (k.c.Text("apiGroup") != nil || e.Group == group) &&
+			(k.c.Text("subresource") != nil || e.AnySub || e.Sub == r.Subresource) {
+			return true
+		}
+	}
+	pattern := assertion.Value{Globs: v.Globs, Prefixes: v.Prefixes}
+	return pattern.Fits(r.Resource) || slices.ContainsFunc(v.Not, func(n *assertion.Value) bool { return !k.resource(n, r, group) })
+}
+
+func (k *classRule) filter() *tables.NamespaceFilter { return nil }
+
+func (k *classRule) last() stage { return k.reads }
+
+// Mention implements Condition.
+func (k *classRule) Mention(v *Values) {
+	for key, list := range map[string]*List{
+		"verb": &v.verbs, "apiGroup": &v.groups, "subresource": &v.subresources, "namespace": &v.namespaces, "name": &v.names,
+		"path": &v.paths, "cluster": &v.Clusters, "tenant": &v.tenants, "session": &v.sessions, "escalation": &v.escalations,
+	} {
+		list.Add(k.c.Texts[key].Words()...)
+		list.Patterns = append(list.Patterns, k.c.Texts[key].Expressions()...)
+	}
+	resource := k.c.Text("resource")
+	for _, word := range resource.Words() {
+		e := ParseResource(word)
+		v.resources.Add(e.Word)
+		v.groups.Add(e.Group)
+		v.subresources.Add(e.Sub)
+	}
+	v.resources.Patterns = append(v.resources.Patterns, resource.Expressions()...)
+	v.manyGroups = v.manyGroups || len(k.groups) > fewGroups
+	for key, labels := range map[string]*LabelValues{"labels": &v.labels, "namespaceLabels": &v.namespaceLabels, "clusterLabels": &v.ClusterLabels} {
+		given := k.c.Labels[key]
+		if given == nil {
+			continue
+		}
+		for _, t := range given.Terms {
+			labels.Add(t.Key, t.Value.Words()...)
+			labels.values[t.Key].Patterns = append(labels.values[t.Key].Patterns, t.Value.Expressions()...)
+		}
+	}
+}
+
+// Describe implements Condition. Reports do not show classes as statements.
+func (k *classRule) Describe(*JSON) {}
+
+// Without implements Condition.
+func (k *classRule) Without(Condition) Condition { return k }
+
+// entryRule is an entry of a list of what is allowed.
+type entryRule struct {
+	*KubernetesRule
+	namespaces []string
+}
+
+// InEntry returns a statement that fits what an entry of a list allows, of any subject.
+func InEntry(e *assertion.Entry) *Statement {
+	return &Statement{Condition: &entryRule{&KubernetesRule{Verbs: e.Verbs, Groups: e.Groups, Resources: e.Resources, Names: e.Names, Paths: e.Paths}, e.Namespaces}}
+}
+
+// Match implements Condition.
+func (e *entryRule) Match(at stage, r *Request) uint8 {
+	if at == stageNamespace && e.namespaces != nil {
+		return Bit(slices.Contains(e.namespaces, r.Namespace))
+	}
+	return e.KubernetesRule.Match(at, r)
+}
+
+func (e *entryRule) last() stage {
+	if e.namespaces != nil {
+		return stageNamespace
+	}
+	return e.KubernetesRule.last()
+}
+
+// Mention implements Condition.
+func (e *entryRule) Mention(v *Values) {
+	e.KubernetesRule.Mention(v)
+	v.namespaces.Add(e.namespaces...)
+}
+
+// Without implements Condition.
+func (e *entryRule) Without(Condition) Condition { return e }
+
+// Words are the values that a statement names, by key of a request, and plain words for its
+// patterns.
+func (s *Statement) Words() map[string][]string {
+	var v Values
+	s.Condition.Mention(&v)
+	s.mentionPlace(&v)
+	out := make(map[string][]string)
+	for key, list := range map[string]*List{
+		"verb": &v.verbs, "resource": &v.resources, "apiGroup": &v.groups, "subresource": &v.subresources, "namespace": &v.namespaces,
+		"name": &v.names, "path": &v.paths, "cluster": &v.Clusters, "tenant": &v.tenants, "session": &v.sessions, "escalation": &v.escalations,
+	} {
+		out[key] = append(slices.DeleteFunc(slices.Clone(list.Values), func(w string) bool { return list.folded[w] }), list.samples...)
+	}
+	return out
+}
+
+// Texts returns the members of the request that are texts, by their names.
+func (r *Request) Texts() map[string]*string {
+	out := make(map[string]*string, len(textMembers))
+	for _, member := range textMembers {
+		out[member.name] = member.of(r)
+	}
+	return out
+}
+
+// Clone returns a copy that shares no map with r.
+func (r *Request) Clone() *Request {
+	out := *r
+	out.Labels, out.NamespaceLabels, out.Facts = maps.Clone(r.Labels), maps.Clone(r.NamespaceLabels), maps.Clone(r.Facts)
+	return &out
+}

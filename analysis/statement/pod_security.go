@@ -1,0 +1,179 @@
+package statement
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// podRule is the pod security of a deny policy. What the pod is decides, so the
+// statement is opaque.
+type podRule struct {
+	scope
+	p *tables.PodSecurity
+}
+
+// Match implements Condition.
+func (p *podRule) Match(at stage, r *Request) uint8 {
+	sub := func(s string) bool { return slices.Contains(p.p.Subresources, s) }
+	switch at {
+	case stageTarget:
+		if r.Path != "" || !isKind("pods", r.Resource) {
+			return 0
+		}
+		if r.Subresource == "" {
+			return Bit(sub("exec"))*bitExec | Bit(sub("proxy"))*bitProxy
+		}
+		return Bit(sub(r.Subresource) || sub(strings.ToLower(r.Subresource)))
+	case stageVerb:
+		return Bit(slices.ContainsFunc(formsOf(r.Verb, r.Subresource), func(f form) bool { return sub(f.sub) }))
+	case stageGroup:
+		return Bit(r.Group == "")
+	}
+	return Bit(p.scope.Match(at, r))
+}
+
+func (p *podRule) filter() *tables.NamespaceFilter { return nil }
+
+func (p *podRule) last() stage { return max(stageGroup, p.scope.last()) }
+
+// Mention implements Condition.
+func (p *podRule) Mention(v *Values) {
+	v.folds = true
+	p.scope.Mention(v)
+	v.addKind("pods")
+	v.groups.Add("")
+	v.addFilter(p.p.ExemptNamespaces)
+	for _, sub := range p.p.Subresources {
+		v.addWord(&v.subresources, sub)
+	}
+	v.verbs.Add("exec", "proxy")
+}
+
+// Describe implements Condition.
+func (p *podRule) Describe(s *JSON) { s.Rule, s.AppliesTo = p.rule(), scopeOf(p.policy) }
+
+func (p *podRule) rule() any { return map[string]any{"podSecurity": podJSON(p.p)} }
+
+func podJSON(p *tables.PodSecurity) map[string]any {
+	weights, capabilities := make(map[string]any), make(map[string]any)
+	for _, f := range p.Factors {
+		name, isCapability := strings.CutPrefix(f.Name, "capability:")
+		switch {
+		case f.Weight == 0:
+		case isCapability:
+			capabilities[name] = f.Weight
+		default:
+			weights[f.Name] = f.Weight
+		}
+	}
+	if len(capabilities) > 0 {
+		weights["capabilities"] = capabilities
+	}
+	var thresholds []any
+	for _, t := range p.Thresholds {
+		thresholds = append(thresholds, map[string]any{"maxScore": t.MaxScore, "action": t.Action})
+	}
+	out := map[string]any{"subresources": p.Subresources, "riskFactors": weights, "thresholds": thresholds}
+	if len(p.BlockFactors) > 0 {
+		out["blockFactors"] = p.BlockFactors
+	}
+	exemptions := make(map[string]any)
+	if p.ExemptNamespaces != nil {
+		exemptions["namespaces"] = filterJSON(p.ExemptNamespaces)
+	}
+	if len(p.ExemptLabels) > 0 {
+		exemptions["podLabels"] = p.ExemptLabels
+	}
+	if len(exemptions) > 0 {
+		out["exemptions"] = exemptions
+	}
+	if p.FailOpen {
+		out["failMode"] = "open"
+	}
+	return out
+}
+
+// Without implements Condition.
+func (p *podRule) Without(other Condition) Condition {
+	if o, ok := other.(*podRule); ok && p.scope.equals(o.scope) && reflect.DeepEqual(p.rule(), o.rule()) {
+		return nil
+	}
+	return p
+}
+
+// PodSecurity returns what decides a statement of pod security. It panics for others.
+func (s *Statement) PodSecurity() *tables.PodSecurity { return s.Rule().(*podRule).p }
+
+const (
+	capabilityFactor = "capability:"
+	writableFactor   = "hostPathWritable"
+	readOnlyFactor   = "hostPathReadOnly"
+)
+
+// IsRepeatable reports whether a risk factor counts more than once.
+func IsRepeatable(name string) bool {
+	return name == writableFactor || name == readOnlyFactor || len(name) > len(capabilityFactor) && name[:len(capabilityFactor)] == capabilityFactor
+}
+
+// PodOf returns a pod with risk factors, each as often as its number, and with labels.
+func PodOf(factors map[string]int, labels map[string]string) map[string]any {
+	first := map[string]any{"name": "c"}
+	containers := []any{first}
+	spec := map[string]any{}
+	var volumes, mounts []any
+	for _, name := range slices.Sorted(maps.Keys(factors)) {
+		for n := range factors[name] {
+			switch {
+			case name == writableFactor || name == readOnlyFactor:
+				volume := fmt.Sprintf("%s-%d", map[string]string{writableFactor: "rw", readOnlyFactor: "ro"}[name], n)
+				volumes = append(volumes, map[string]any{"name": volume, "hostPath": map[string]any{"path": "/"}})
+				mounts = append(mounts, map[string]any{"name": volume, "mountPath": "/" + volume, "readOnly": name == readOnlyFactor})
+			case name == "privilegedContainer":
+				containers = append(containers, map[string]any{"name": "p", "securityContext": map[string]any{"privileged": true}})
+			case name == "runAsRoot":
+				spec["securityContext"] = map[string]any{"runAsUser": 0}
+			case IsRepeatable(name):
+				capability := name[len(capabilityFactor):]
+				containers = append(containers, map[string]any{"name": fmt.Sprintf("c-%s-%d", capability, n),
+					"securityContext": map[string]any{"capabilities": map[string]any{"add": []string{capability}}}})
+			default:
+				spec[name] = true
+			}
+		}
+	}
+	if volumes != nil {
+		spec["volumes"], first["volumeMounts"] = volumes, mounts
+	}
+	spec["containers"] = containers
+	pod := map[string]any{"spec": spec}
+	if len(labels) > 0 {
+		pod["metadata"] = map[string]any{"labels": labels}
+	}
+	return pod
+}
+
+// PodsOf returns pods that pod security tells apart: without a risk factor, with each one, with
+// all, and with each set of labels that it exempts.
+func PodsOf(w *World) []map[string]any {
+	all := make(map[string]int)
+	for _, s := range w.Deny {
+		if p, ok := s.Condition.(*podRule); ok {
+			for _, f := range p.p.Factors {
+				all[f.Name] = 1
+			}
+		}
+	}
+	out := []map[string]any{PodOf(nil, nil), PodOf(all, nil)}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, PodOf(map[string]int{name: 1}, nil))
+	}
+	for _, labels := range w.ExemptLabels() {
+		out = append(out, PodOf(nil, labels))
+	}
+	return out
+}

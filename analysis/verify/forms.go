@@ -1,0 +1,271 @@
+package verify
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// mostPinned bounds the values that two requests have in common.
+const mostPinned = 4096
+
+// proveDisjoint looks for one subject that is allowed a request of each class.
+func (p *prover) proveDisjoint() (*proof, error) {
+	g := goal{parts: []part{{world: p.all, outcome: statement.OutcomeAllow}}}
+	var exact, maybe []pair
+	for _, c := range p.a.Of {
+		one := p.searchIn(c, p.out, p.a.Classes[0])
+		for _, d := range p.a.Of {
+			other := p.searchIn(d, p.out, p.a.Classes[1])
+			p.pairs(&g, one, other, func(f pair) bool {
+				if len(f.opaque) == 0 {
+					exact = append(exact, f)
+				} else if len(maybe) < mostTried {
+					maybe = append(maybe, f)
+				}
+				return len(exact) < mostFound && !p.stop()
+			})
+		}
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	slices.SortStableFunc(exact, func(x, y pair) int { return len(x.held) - len(y.held) })
+	var why []string
+	for i, f := range append(exact[:min(len(exact), 1)], maybe...) {
+		w, err := p.judgePair(f)
+		if w != nil || err != nil {
+			return &proof{witness: w}, err
+		}
+		if i == 0 && len(exact) > 0 {
+			return nil, disagreement(p.a, []WitnessRequest{{Request: object(f.r[0], f.held)}})
+		}
+		why = append(why, reasons(f.opaque)...)
+	}
+	if p.isCut || p.askers.isCut {
+		why = append(why, statement.WhyPattern)
+	}
+	return &proof{why: tables.Entries(why)}, nil
+}
+
+// pair is two requests of one subject.
+type pair struct {
+	held   []string
+	r      [2]*statement.Request
+	opaque []*statement.Statement
+}
+
+// pairs calls yield with pairs that are allowed, or may be.
+func (p *prover) pairs(g *goal, one, other *search, yield func(pair) bool) {
+	require, not, soft := one.conditions()
+	more, _, _ := other.conditions()
+	require = append(require, more...)
+	goOn := true
+	for _, d := range one.deciders(&g.parts[0]) {
+		for _, e := range other.deciders(&g.parts[0]) {
+			for _, x := range one.representatives(g, d) {
+				for _, y := range other.representatives(g, e) {
+					if !goOn {
+						return
+					}
+					p.askers.each([]string{x, y}, require, not, soft, func(held []string) bool {
+						q := [2]*query{one.query(g, []*statement.Statement{d}, held), other.query(g, []*statement.Statement{e}, held)}
+						if f := p.pair(q, held, true); f != nil {
+							goOn = yield(*f)
+						} else if f := p.pair(q, held, false); f != nil {
+							goOn = yield(*f)
+						}
+						return goOn
+					})
+				}
+			}
+		}
+	}
+}
+
+// pair looks for a pair of requests. If isExact is set, no opaque statement decides them.
+func (p *prover) pair(q [2]*query, held []string, isExact bool) *pair {
+	find := func(i int, pinned map[string]string) *statement.Request {
+		if isExact && len(q[i].opaque) > 0 {
+			return nil
+		}
+		not := q[i].not
+		if isExact {
+			not = slices.Concat(not, q[i].maybe)
+		}
+		return p.find(q[i].must, not, held, pinned)
+	}
+	for _, pinned := range p.pins(q) {
+		r := find(0, pinned)
+		if r == nil {
+			continue
+		}
+		if s := find(1, pinned); s != nil {
+			f := &pair{held: held, r: [2]*statement.Request{r, s}}
+			if !isExact {
+				f.opaque = append(q[0].decidedBy(r), q[1].decidedBy(s)...)
+			}
+			return f
+		}
+	}
+	return nil
+}
+
+// pins returns the values of the keys that both requests have in common.
+func (p *prover) pins(q [2]*query) []map[string]string {
+	out := []map[string]string{{}}
+	if len(p.a.Same) == 0 {
+		return out
+	}
+	s := statement.Search{Must: append(slices.Clone(q[0].must), q[1].must...), MustNot: slices.Concat(q[0].not, q[0].maybe, q[1].not, q[1].maybe), Point: statement.PointAccess}
+	s.Mention()
+	for _, key := range p.a.Same {
+		var grown []map[string]string
+		for _, value := range s.ValuesOf(key) {
+			for _, pinned := range out {
+				with := maps.Clone(pinned)
+				with[key] = value
+				grown = append(grown, with)
+			}
+		}
+		out = grown
+		if len(out) > mostPinned {
+			p.isCut = true
+			return out[:mostPinned]
+		}
+	}
+	p.isCut = p.isCut || s.Values.IsCut()
+	return out
+}
+
+// judgePair lets the engine decide a pair, nil if it does not break the assertion.
+func (p *prover) judgePair(f pair) (*Witness, error) {
+	w := &Witness{In: inClass, held: f.held}
+	for i := range f.r {
+		d := &draft{p: p, r: f.r[i].Clone(), held: f.held, asks: p.asks(), class: p.a.Classes[i]}
+		first := d.r
+		d.check = func(d *draft, got []string) bool {
+			for _, key := range p.a.Same {
+				if *d.r.Texts()[key] != *first.Texts()[key] {
+					return false
+				}
+			}
+			return got[0] == statement.OutcomeAllow && p.isIn(d.r, d.held) && p.fitsAny(p.a.Classes[i:i+1], d.r, d.held)
+		}
+		if !d.accept() {
+			return nil, d.err
+		}
+		d.polish()
+		w.Requests = append(w.Requests, d.requests...)
+		if w.r == nil {
+			w.r = d.r
+		}
+	}
+	return w, nil
+}
+
+// proveCovers looks for a namespace in which no principal alone is allowed everything.
+func (p *prover) proveCovers() (*proof, error) {
+	var why []string
+	for _, place := range p.places() {
+		w, reasons, err := p.uncovered(place)
+		if w != nil || err != nil {
+			return &proof{witness: w}, err
+		}
+		why = append(why, reasons...)
+	}
+	return &proof{why: tables.Entries(why)}, nil
+}
+
+// places returns the namespaces that documents name and the class has.
+func (p *prover) places() []string {
+	return slices.DeleteFunc(p.all.index.places(), func(place string) bool {
+		return !slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return c.Text("path") == nil && c.Text("namespace").Fits(place) })
+	})
+}
+
+// uncovered returns a request of the principal that comes nearest, nil if one principal is
+// allowed everything, or may be for some reasons.
+func (p *prover) uncovered(place string) (nearest *Witness, why []string, err error) {
+	there := statement.InClass(&assertion.Class{Texts: map[string]*assertion.Value{"namespace": {Texts: []string{place}}}})
+	var candidates []string
+	for _, q := range p.askers.ordered {
+		if slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return c.Holds.Fits([]string{q}, p.askers.isNamed) }) {
+			candidates = append(candidates, q)
+		}
+	}
+	near := func(q string) int { return len(p.all.index.world.Of(q, place)) }
+	slices.SortStableFunc(candidates, func(x, y string) int { return near(y) - near(x) })
+	for i, q := range append(candidates, statement.UserPrefix+unnamed) {
+		if i == len(candidates) && nearest != nil {
+			break
+		}
+		var exact, maybe []found
+		for _, c := range p.a.Of {
+			if i < len(candidates) && !c.Holds.Fits([]string{q}, p.askers.isNamed) {
+				continue
+			}
+			s := p.searchIn(c, p.out)
+			for _, o := range otherOutcomes([]string{statement.OutcomeAllow}) {
+				s.solve(&goal{parts: []part{{p.all, o, []string{q}}}, must: []*statement.Statement{there}}, func(f found) bool {
+					if len(f.opaque) == 0 {
+						exact = append(exact, f)
+					} else {
+						maybe = append(maybe, f)
+					}
+					return len(exact) == 0 && len(maybe) < mostTried
+				})
+			}
+		}
+		switch {
+		case p.err != nil:
+			return nil, nil, p.err
+		case len(exact) == 0 && len(maybe) == 0 && !p.isCut && i < len(candidates):
+			return nil, nil, nil // covered
+		}
+		for _, f := range slices.Concat(exact, maybe) {
+			w, err := p.judgeThere(f, place)
+			if err != nil {
+				return nil, nil, err
+			}
+			if w != nil {
+				nearest = cmpWitness(nearest, w)
+				break
+			}
+			why = append(why, reasons(f.opaque)...)
+		}
+		if p.isCut {
+			why = append(why, statement.WhyPattern)
+		}
+	}
+	if len(why) > 0 {
+		return nil, why, nil
+	}
+	return nearest, nil, nil
+}
+
+func cmpWitness(first, second *Witness) *Witness {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+func (p *prover) judgeThere(f found, place string) (*Witness, error) {
+	d := &draft{p: p, r: f.r.Clone(), held: f.held, asks: p.asks()}
+	d.check = func(d *draft, got []string) bool {
+		return got[0] != statement.OutcomeAllow && d.r.Namespace == place && !p.fitsAny(p.out, d.r, d.held) &&
+			slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return statement.InClass(c).Fits(d.r) })
+	}
+	if !d.accept() {
+		if d.err == nil && len(f.opaque) == 0 {
+			d.err = disagreement(p.a, d.requests)
+		}
+		return nil, d.err
+	}
+	d.polish()
+	return &Witness{In: inClass, Place: map[string]string{"namespace": place}, Requests: d.requests, r: d.r, held: d.held}, nil
+}

@@ -1,0 +1,168 @@
+package verify
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/assertion"
+)
+
+// index finds the statements of a world that reach a class.
+type index struct {
+	world *statement.World
+	// rules are the statements of bindings and sessions, by their conditions, which bindings share.
+	rules []rule
+	named map[string]bool
+	// ordered are the named principals, sorted, and words what documents name, by key of a
+	// request.
+	ordered []string
+	words   map[string]*assertion.Value
+	// bySubject has the statements of bindings of each principal.
+	bySubject map[string][]*statement.Statement
+	reached   map[*assertion.Class]*reach
+}
+
+type rule struct {
+	condition  statement.Condition
+	statements []*statement.Statement
+}
+
+func newIndex(w *statement.World) *index {
+	x := &index{world: w, named: w.Named(), bySubject: make(map[string][]*statement.Statement), reached: make(map[*assertion.Class]*reach)}
+	x.ordered = slices.Sorted(maps.Keys(x.named))
+	at := make(map[statement.Condition]int)
+	add := func(s *statement.Statement) {
+		i, known := at[s.Condition]
+		if !known {
+			i = len(x.rules)
+			at[s.Condition] = i
+			x.rules = append(x.rules, rule{condition: s.Condition})
+		}
+		x.rules[i].statements = append(x.rules[i].statements, s)
+		for _, p := range s.Subjects {
+			x.bySubject[p] = append(x.bySubject[p], s)
+		}
+	}
+	for s := range w.All("") {
+		add(s)
+	}
+	lent := make(map[*statement.Statement]bool)
+	for _, user := range w.Sessions().Users() {
+		for _, s := range w.Sessions().Holding(user, "") {
+			if !lent[s] { // a DebugSession may have several users
+				lent[s] = true
+				add(s)
+			}
+		}
+	}
+	return x
+}
+
+// reach is the statements that some request of a class fits.
+type reach struct {
+	allow, deny []*statement.Statement // of bindings
+	everyone    []*statement.Statement // of deny policies
+	bySubject   map[string][]*statement.Statement
+	isCut       bool
+}
+
+// rulesOf returns the rules that requests of a class may fit as far as their principals
+// decide. Users of sessions need not be named, so that any class may have them.
+func (x *index) rulesOf(c *assertion.Class) []rule {
+	if c.Holds == nil || c.Holds.Only == nil || len(x.world.Sessions().Users()) > 0 {
+		return x.rules
+	}
+	var out []rule
+	at := make(map[statement.Condition]int)
+	for i, p := range c.Holds.Only {
+		for _, s := range x.bySubject[p] {
+			if i > 0 && s.Holds(c.Holds.Only[:i]) {
+				continue // it is there already
+			}
+			j, known := at[s.Condition]
+			if !known {
+				j = len(out)
+				at[s.Condition] = j
+				out = append(out, rule{condition: s.Condition})
+			}
+			out[j].statements = append(out[j].statements, s)
+		}
+	}
+	return out
+}
+
+// reachOf returns the statements that may fit a request of a class.
+func (x *index) reachOf(class *statement.Statement, c *assertion.Class) *reach {
+	if found := x.reached[c]; found != nil {
+		return found
+	}
+	out := &reach{bySubject: make(map[string][]*statement.Statement)}
+	x.reached[c] = out
+	for _, r := range x.rulesOf(c) {
+		isThere := func(s *statement.Statement) bool {
+			return s.Namespace == "" || c.Text("namespace").Fits(s.Namespace) && c.Text("path") == nil
+		}
+		if !slices.ContainsFunc(r.statements, isThere) || !out.meets(class, &statement.Statement{Condition: r.condition}) {
+			continue
+		}
+		for _, s := range r.statements {
+			if !isThere(s) {
+				continue
+			}
+			if s.Effect == statement.OutcomeAllow {
+				out.allow = append(out.allow, s)
+			} else {
+				out.deny = append(out.deny, s)
+			}
+			for _, p := range s.Subjects {
+				out.bySubject[p] = append(out.bySubject[p], s)
+			}
+		}
+	}
+	for _, s := range x.world.Deny {
+		if out.meets(class, s) {
+			out.everyone = append(out.everyone, s)
+		}
+	}
+	return out
+}
+
+func (r *reach) meets(list ...*statement.Statement) bool {
+	s := statement.Search{Must: list, Point: statement.PointAccess, Base: statement.Request{User: unnamed}}
+	found := s.Find() != nil
+	r.isCut = r.isCut || s.Cut
+	return found || s.Cut
+}
+
+// heldBy returns the statements that a request of some principals may fit, each once.
+func (r *reach) heldBy(principals []string) []*statement.Statement {
+	out := slices.Clone(r.everyone)
+	for i, p := range principals {
+		for _, s := range r.bySubject[p] {
+			if i == 0 || !s.Holds(principals[:i]) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// of returns the statements of some principals, and those of deny policies.
+func (x *index) of(held []string) []*statement.Statement {
+	var out []*statement.Statement
+	for _, p := range held {
+		out = append(out, x.world.Held(p, "")...)
+	}
+	return append(out, x.world.Deny...)
+}
+
+// places returns the namespaces of bindings, sorted.
+func (x *index) places() []string {
+	var out []string
+	for place := range x.world.Access.Subjects.Namespaces.All() {
+		out = append(out, place)
+	}
+	slices.Sort(out)
+	return out
+}

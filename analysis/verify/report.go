@@ -1,0 +1,112 @@
+package verify
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/writ-policy/writ/analysis/statement"
+)
+
+// Report is the verdicts of a run.
+type Report struct {
+	Source   string     `json:"source"`
+	Revision string     `json:"revision"`
+	Now      time.Time  `json:"now"`
+	Until    *time.Time `json:"until"`
+	Base     *string    `json:"base"`
+	Summary  Summary    `json:"summary"`
+	// Assertions are in the order of documents and assertions; failures are not first.
+	Assertions []Result `json:"assertions"`
+	Notes      []Note   `json:"notes"`
+	// Diagnostics are those of the documents, as writ check shows them.
+	Diagnostics []any `json:"diagnostics"`
+}
+
+// Summary counts verdicts.
+type Summary struct {
+	Holds    int `json:"holds"`
+	Fails    int `json:"fails"`
+	Excepted int `json:"excepted"`
+	Unknown  int `json:"unknown"`
+	Vacuous  int `json:"vacuous"`
+	Old      int `json:"old"`
+}
+
+// Result is the verdict of one assertion.
+type Result struct {
+	Document string `json:"document"`
+	Name     string `json:"name"`
+	Source   string `json:"source"`
+	Point    string `json:"point"`
+	Form     string `json:"form"`
+	Verdict  string `json:"verdict"`
+	// Failed states that the assertion fails the run.
+	Failed    bool                 `json:"failed"`
+	Why       []string             `json:"why"`
+	Old       bool                 `json:"old"`
+	Witness   *Witness             `json:"witness,omitempty"`
+	Documents []statement.Document `json:"documents"`
+	Text      string               `json:"text"`
+	Notes     []Note               `json:"notes"`
+}
+
+// ID returns "DOCUMENT/NAME".
+func (r *Result) ID() string { return r.Document + "/" + r.Name }
+
+// Note is what an author should know and what fails nothing.
+type Note struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// The parts of an assertion that a witness is in.
+const (
+	inClass   = "of"
+	inExpired = "expired"
+)
+
+// Witness is requests that break an assertion.
+type Witness struct {
+	At       time.Time         `json:"at"`
+	In       string            `json:"in"`
+	Place    map[string]string `json:"place,omitempty"`
+	Path     string            `json:"path,omitempty"`
+	Requests []WitnessRequest  `json:"requests"`
+
+	r    *statement.Request
+	held []string
+}
+
+// WitnessRequest is a request with its decision in one world.
+type WitnessRequest struct {
+	World    string          `json:"world"`
+	Request  map[string]any  `json:"request"`
+	Outcome  string          `json:"outcome"`
+	Decision json.RawMessage `json:"decision"`
+}
+
+// documents returns what decided the requests: the first match of each decision.
+func (w *Witness) documents() []statement.Document {
+	out := []statement.Document{}
+	for _, r := range w.Requests {
+		var d struct {
+			Matched []statement.Document `json:"matched"`
+		}
+		if err := json.Unmarshal(r.Decision, &d); err == nil && len(d.Matched) > 0 {
+			first := d.Matched[0]
+			first.Binding = statement.Written{}
+			out = append(out, first)
+		}
+	}
+	return statement.SortedDocuments(out)
+}
+
+// Fails reports whether an assertion fails the run.
+func (r *Report) Fails() bool {
+	for i := range r.Assertions {
+		if r.Assertions[i].Failed {
+			return true
+		}
+	}
+	return false
+}

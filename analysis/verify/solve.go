@@ -1,0 +1,335 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// part is what a goal requires of one world.
+type part struct {
+	world   *world
+	outcome string
+	// as are the principals that ask in this world; nil: those of the request.
+	as []string
+}
+
+// goal is what one request of a class would show.
+type goal struct {
+	parts []part
+	// must and not are fitted and avoided beside the class.
+	must, not []*statement.Statement
+}
+
+// found is a request that may reach a goal.
+type found struct {
+	held []string
+	r    *statement.Request
+	// opaque are the statements that decide whether it does; none: it does.
+	opaque []*statement.Statement
+}
+
+// search looks for requests of one class of an assertion.
+type search struct {
+	p     *prover
+	class *assertion.Class
+	of    *statement.Statement
+	// also are further classes that requests are in.
+	also []*assertion.Class
+	// reach is what reaches the class, by world.
+	reach map[*world]*reach
+	// out are the classes that are left out.
+	out []*excluded
+}
+
+// excluded is a class that is left out of another one.
+type excluded struct {
+	class *assertion.Class
+	of    *statement.Statement
+	bare  bool // it is about principals alone
+}
+
+// searchIn returns a search in a class, less others, and in all of some further classes.
+func (p *prover) searchIn(c *assertion.Class, out []*assertion.Class, also ...*assertion.Class) *search {
+	s := &search{p: p, class: c, also: also, of: statement.InClass(c), reach: make(map[*world]*reach)}
+	for _, u := range out {
+		bare := len(u.Texts)+len(u.Labels) == 0
+		s.out = append(s.out, &excluded{u, statement.InClass(u), bare})
+	}
+	return s
+}
+
+func (s *search) reachIn(w *world) *reach {
+	if s.reach[w] == nil {
+		s.reach[w] = w.index.reachOf(s.of, s.class)
+		s.p.isCut = s.p.isCut || s.reach[w].isCut
+	}
+	return s.reach[w]
+}
+
+// conditions returns those on principals: what the class requires, what must be escaped,
+// and what may be.
+func (s *search) conditions() (require, not, soft []*assertion.Holds) {
+	for _, c := range append([]*assertion.Class{s.class}, s.also...) {
+		if c.Holds != nil {
+			require = append(require, c.Holds)
+		}
+	}
+	for _, u := range s.out {
+		switch {
+		case u.class.Holds == nil:
+		case u.bare:
+			not = append(not, u.class.Holds)
+		default:
+			soft = append(soft, u.class.Holds)
+		}
+	}
+	return require, not, soft
+}
+
+// solve calls yield with requests that reach a goal, or may, until yield returns false.
+func (s *search) solve(g *goal, yield func(found) bool) {
+	more := true
+	var choose func(i int, chosen []*statement.Statement)
+	choose = func(i int, chosen []*statement.Statement) {
+		if i == len(g.parts) {
+			more = s.decided(g, chosen, yield)
+			return
+		}
+		for _, d := range s.deciders(&g.parts[i]) {
+			if !more || s.p.stop() {
+				return
+			}
+			if p := &g.parts[i]; d != nil && p.as != nil && !d.Holds(p.as) {
+				continue
+			}
+			choose(i+1, append(slices.Clone(chosen), d))
+		}
+	}
+	choose(0, nil)
+}
+
+// deciders returns the statements that may decide with the outcome of a part; nil stands
+// for none.
+func (s *search) deciders(p *part) []*statement.Statement {
+	r := s.reachIn(p.world)
+	switch p.outcome {
+	case statement.OutcomeAllow:
+		return r.allow
+	case statement.OutcomeDeny:
+		out := slices.Concat(r.everyone, r.deny)
+		for _, t := range r.allow { // an evaluation error denies
+			if isEvaluated(t) {
+				out = append(out, t)
+			}
+		}
+		return out
+	}
+	return []*statement.Statement{nil}
+}
+
+func isEvaluated(t *statement.Statement) bool {
+	return t.Opaque != "" && t.Opaque != statement.WhyPod
+}
+
+// decided looks for requests that some statements decide, for each subject of them that
+// other statements treat in another way.
+func (s *search) decided(g *goal, chosen []*statement.Statement, yield func(found) bool) bool {
+	bases := [][]string{nil}
+	for i, d := range chosen {
+		if d == nil || d.Subjects == nil || g.parts[i].as != nil {
+			continue
+		}
+		var grown [][]string
+		for _, p := range s.representatives(g, d) {
+			for _, base := range bases {
+				grown = append(grown, append(slices.Clone(base), p))
+			}
+		}
+		bases = grown
+	}
+	require, not, soft := s.conditions()
+	more := true
+	for _, base := range bases {
+		if !more {
+			break
+		}
+		if as := g.parts[0].as; as != nil { // the form names who asks
+			more = s.try(g, chosen, as, yield)
+			continue
+		}
+		s.p.askers.each(base, require, not, soft, func(held []string) bool {
+			more = s.try(g, chosen, held, yield)
+			return more
+		})
+	}
+	return more
+}
+
+// representatives returns one subject of a statement for each set of those that nothing
+// tells apart.
+func (s *search) representatives(g *goal, d *statement.Statement) []string {
+	if len(d.Subjects) < 2 {
+		return d.Subjects
+	}
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(slices.Clone(d.Subjects), func(p string) bool {
+		var key strings.Builder
+		key.WriteString(p[:strings.IndexByte(p, ':')])
+		for _, h := range s.p.conditions {
+			h.Each(func(o *assertion.Holds) { fmt.Fprintf(&key, "%t", o.Fits([]string{p}, s.p.askers.isNamed)) })
+		}
+		for _, list := range s.p.a.Apart {
+			fmt.Fprintf(&key, "%t", slices.Contains(list, p))
+		}
+		for _, part := range g.parts {
+			for _, t := range s.reachIn(part.world).bySubject[p] {
+				fmt.Fprintf(&key, " %p", t)
+			}
+		}
+		isKnown := seen[key.String()]
+		seen[key.String()] = true
+		return isKnown
+	})
+}
+
+// query is what a request of some principals fits and avoids. The statements of opaque are
+// fitted as far as lists decide, those of maybe may be avoided by what no list expresses.
+type query struct {
+	must, not, maybe, opaque []*statement.Statement
+}
+
+// query returns the query for a goal that some statements decide.
+func (s *search) query(g *goal, chosen []*statement.Statement, held []string) *query {
+	q := &query{must: append([]*statement.Statement{s.of}, g.must...), not: slices.Clone(g.not)}
+	for _, c := range s.also {
+		q.must = append(q.must, statement.InClass(c))
+	}
+	for i, p := range g.parts {
+		d := chosen[i]
+		if d != nil {
+			q.must = append(q.must, d)
+			if d.Opaque != "" {
+				q.opaque = append(q.opaque, d)
+			}
+		}
+		as := held
+		if p.as != nil {
+			as = p.as
+		}
+		for _, t := range s.reachIn(p.world).heldBy(as) {
+			switch {
+			case t == d || !goesBefore(t, d, p.outcome):
+			case t.Opaque != "":
+				q.maybe = append(q.maybe, t)
+			default:
+				q.not = append(q.not, t)
+			}
+		}
+	}
+	for _, u := range s.out {
+		if u.class.Holds.Fits(held, s.p.askers.isNamed) {
+			q.not = append(q.not, u.of)
+		}
+	}
+	return q
+}
+
+// try looks for a request of some principals that some statements decide.
+func (s *search) try(g *goal, chosen []*statement.Statement, held []string, yield func(found) bool) bool {
+	if s.contradicts(g, chosen, held) {
+		return true
+	}
+	q := s.query(g, chosen, held)
+	if len(q.opaque) == 0 {
+		if r := s.p.find(q.must, slices.Concat(q.not, q.maybe), held, nil); r != nil && !yield(found{held, r, nil}) {
+			return false
+		}
+	}
+	if len(q.opaque)+len(q.maybe) == 0 {
+		return true
+	}
+	r := s.p.find(q.must, q.not, held, nil)
+	return r == nil || yield(found{held, r, q.decidedBy(r)})
+}
+
+// contradicts reports whether an opaque statement decides in one world and, with the same
+// content, would have to be avoided in the other one.
+func (s *search) contradicts(g *goal, chosen []*statement.Statement, held []string) bool {
+	for i, d := range chosen {
+		if d == nil || d.Opaque == "" {
+			continue
+		}
+		for j, p := range g.parts {
+			if j == i || p.as != nil {
+				continue
+			}
+			if slices.ContainsFunc(s.reachIn(p.world).heldBy(held), func(t *statement.Statement) bool {
+				return t.Opaque != "" && t != chosen[j] && goesBefore(t, chosen[j], p.outcome) && statement.ContentOf(t) == statement.ContentOf(d)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decidedBy returns the opaque statements that decide whether a request reaches the goal.
+func (q *query) decidedBy(r *statement.Request) []*statement.Statement {
+	out := slices.Clone(q.opaque)
+	for _, t := range q.maybe {
+		if t.Fits(r) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// goesBefore reports whether a statement must be avoided for another one to decide with an
+// outcome; nil stands for none.
+func goesBefore(t, d *statement.Statement, outcome string) bool {
+	if d == nil {
+		return true
+	}
+	order := bytes.Compare(t.Rank, d.Rank)
+	if d.Effect != outcome { // an evaluation error decides: what allows without it goes before
+		return t.Effect != outcome && order <= 0
+	}
+	return t.Effect != d.Effect && order < 0
+}
+
+// find looks for a request of some principals, with some keys pinned to values.
+func (p *prover) find(must, not []*statement.Statement, held []string, pinned map[string]string) *statement.Request {
+	base, ok := statement.RequestOf(statement.PointAccess, held)
+	if !ok {
+		return nil
+	}
+	base.Cluster = p.all.index.world.Access.Cluster
+	s := statement.Search{Must: must, MustNot: not, Point: statement.PointAccess, Base: base}
+	if len(pinned) > 0 {
+		s.Pin = func(r *statement.Request) bool {
+			texts := r.Texts()
+			for key, value := range pinned {
+				*texts[key] = value
+			}
+			return (r.Path != "") != (r.Resource != "")
+		}
+	}
+	r := s.Find()
+	p.isCut = p.isCut || s.Cut && r == nil
+	return r
+}
+
+// reasons returns why statements decide by more than their lists, each once.
+func reasons(list []*statement.Statement) []string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Opaque)
+	}
+	return tables.Entries(out)
+}

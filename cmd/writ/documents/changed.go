@@ -1,0 +1,113 @@
+package documents
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// changedFile is the file of documents that BuildChanged adds.
+const changedFile = "~changed.json"
+
+// BuildChanged builds the bundle of a translation with some documents written, in the place
+// of those of the same kind, namespace and name, and some gone.
+func (d *Flags) BuildChanged(ctx context.Context, r *Translation, adds, removes []map[string]any) (*bundles.Bundle, error) {
+	next := &Translation{snapshot: r.snapshot}
+	next.snapshot.Files = slices.Clone(r.snapshot.Files)
+	for _, document := range slices.Concat(adds, removes) {
+		id := identityOf(document)
+		for _, one := range r.documents {
+			if h := one.Meta(); !h.Bootstrap && identityIn(h) == id {
+				if err := next.takeOut(h.At.File, id); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if len(adds) > 0 {
+		next.snapshot.Files = append(next.snapshot.Files, listFile(source.File{Path: changedFile}, adds))
+	}
+	given, err := d.Settings()
+	if err != nil {
+		return nil, err
+	}
+	d.translate(ctx, d.translator(given, false), next)
+	if next.Result == nil {
+		return nil, fmt.Errorf("the changed documents do not compile: %s", next.List[0].Message)
+	}
+	return bundles.Build(next.Result, bundles.BuildOptions{})
+}
+
+// identity identifies a document.
+type identity struct{ version, kind, namespace, name string }
+
+func identityIn(h *syntax.Header) identity {
+	return identity{h.APIVersion, h.Kind, h.Namespace, h.Name}
+}
+
+func identityOf(document map[string]any) identity {
+	text := func(of map[string]any, key string) string { value, _ := of[key].(string); return value }
+	meta, _ := document["metadata"].(map[string]any)
+	return identity{text(document, "apiVersion"), text(document, "kind"), text(meta, "namespace"), text(meta, "name")}
+}
+
+// takeOut removes a document from its file, which then holds its others as JSON.
+func (r *Translation) takeOut(path string, id identity) error {
+	for i, file := range r.snapshot.Files {
+		if file.Path != path {
+			continue
+		}
+		var left []map[string]any
+		decoder := yaml.NewDecoder(bytes.NewReader(file.Content))
+		for {
+			var one map[string]any
+			err := decoder.Decode(&one)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("read %s: %w", path, err)
+			}
+			left = append(left, without(one, id)...)
+		}
+		r.snapshot.Files[i] = listFile(file, left)
+	}
+	return nil
+}
+
+// without returns a document, or the items of a list, unless they have an identity.
+func without(document map[string]any, id identity) (out []map[string]any) {
+	items, isList := document["items"].([]any)
+	switch {
+	case isList && document["kind"] == "List":
+		for _, item := range items {
+			if one, ok := item.(map[string]any); ok {
+				out = append(out, without(one, id)...)
+			}
+		}
+	case document != nil && identityOf(document) != id:
+		out = append(out, document)
+	}
+	return out
+}
+
+// listFile returns a file with other documents.
+func listFile(file source.File, documents []map[string]any) source.File {
+	content, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": append([]map[string]any{}, documents...)})
+	if err != nil {
+		panic(err) // documents are made of maps, lists and scalars
+	}
+	file.Content, file.Hash, file.Object = content, sha256.Sum256(content), false
+	return file
+}

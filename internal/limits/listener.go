@@ -1,0 +1,46 @@
+package limits
+
+import (
+	"net"
+	"sync"
+)
+
+// Listener returns a listener that holds at most most connections open. Further ones
+// are closed as soon as they are accepted, and refused is called for each of them. A
+// client that is refused fails at once, where one that waits in the kernel's queue would
+// hang.
+func Listener(listener net.Listener, most int, refused func()) net.Listener {
+	return &bounded{Listener: listener, places: NewBudget(int64(most)), refused: refused}
+}
+
+type bounded struct {
+	net.Listener
+	places  *Budget
+	refused func()
+}
+
+func (l *bounded) Accept() (net.Conn, error) {
+	for {
+		connection, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.places.Acquire(1) {
+			return &counted{Conn: connection, places: l.places}, nil
+		}
+		l.refused()
+		_ = connection.Close() // nothing was sent
+	}
+}
+
+// counted is a connection that holds a place until it is closed.
+type counted struct {
+	net.Conn
+	places *Budget
+	once   sync.Once
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { c.places.Release(1) })
+	return c.Conn.Close()
+}

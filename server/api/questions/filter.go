@@ -1,0 +1,67 @@
+package questions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/writ-policy/writ/analysis/filter"
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/filters"
+)
+
+// Filter states under which condition rows are visible or allowed, at a point of
+// filters.Points. Every caller who is authenticated may ask about anybody, as enforcement
+// points ask for decisions.
+func (a *API) Filter(point string) http.HandlerFunc {
+	return a.Service.Decision(exchange.Decision{
+		Form: exchange.Problem, Check: exchange.CheckJSON,
+		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
+			q, err := filters.Parse(point, body, "")
+			if err != nil {
+				return b, exchange.InvalidBody(err)
+			}
+			ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
+			defer cancel()
+			answer, err := q.Answer(ctx, p)
+			if err != nil {
+				return b, filterRefusal(err)
+			}
+			var text bytes.Buffer
+			encoder := json.NewEncoder(&text)
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(answer); err != nil {
+				panic(err) // strings, numbers and lists
+			}
+			if a.MaxAnswer > 0 && text.Len() > a.MaxAnswer {
+				return b, tooLarge(text.Len(), a.MaxAnswer)
+			}
+			return append(b, text.Bytes()...), nil
+		},
+	})
+}
+
+// filterRefusal converts an error of a filter.
+func filterRefusal(err error) *exchange.Refusal {
+	var untranslatable *filter.UntranslatableError
+	var failed filters.EvaluationError
+	switch {
+	case errors.As(err, &untranslatable):
+		list, err := json.Marshal(untranslatable.Constructs)
+		if err != nil {
+			panic(err) // texts
+		}
+		return &exchange.Refusal{
+			Status: http.StatusUnprocessableEntity, Message: untranslatable.Error(), Invalid: true,
+			Code: filters.CodeUntranslatable, Untranslatable: list,
+		}
+	case errors.Is(err, filters.ErrIncomplete):
+		return withoutStatements
+	case errors.As(err, &failed):
+		return &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: failed.Error()}
+	}
+	return refusalOf(err)
+}

@@ -1,0 +1,106 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/server/console"
+)
+
+// question is a request for a view, and who may answer it.
+type question struct {
+	console.Viewer
+	caller console.Caller
+	query  url.Values
+	// path is the rest of the path, such as the name of a file.
+	path string
+	// base is the scheme and host of the endpoints for decisions.
+	base      string
+	evalFlags []string
+	// posted is the form of a POST; nil for a GET.
+	posted *multipart.Form
+	now    time.Time
+}
+
+// value is a value of the query, without blanks around it.
+func (q *question) value(name string) string { return strings.TrimSpace(q.query.Get(name)) }
+
+// content returns what a view shows: the frame without what all views have.
+type content func(ctx context.Context, q *question) (frame, error)
+
+// view answers requests for a view. Callers that are not auditors see it only if it is
+// for everybody; what they see then is decided by the Viewer.
+func (p *page) view(file string, everybody bool, show content) http.HandlerFunc {
+	return p.viewWithin(file, everybody, p.places, viewTime, show)
+}
+
+// viewWithin is view with other places and another time.
+func (p *page) viewWithin(file string, everybody bool, places chan struct{}, within time.Duration, show content) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		caller, err := p.Caller(r)
+		switch {
+		case errors.Is(err, ErrUnavailable):
+			p.fail(w, r, caller, failure{status: http.StatusServiceUnavailable, title: "Not available", text: "Credentials cannot be checked at the moment. Try again later.", next: tryAgain})
+			return
+		case err != nil:
+			p.showSignIn(w, r, http.StatusUnauthorized, signInForm{To: r.URL.RequestURI()})
+			return
+		case !everybody && !caller.SeesAll:
+			p.fail(w, r, caller, forbidden)
+			return
+		}
+		if short := withoutEmpty(r.URL); short != "" {
+			http.Redirect(w, r, short, http.StatusFound)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), within)
+		defer cancel()
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		case <-ctx.Done():
+			w.Header().Set("Retry-After", "1")
+			p.fail(w, r, caller, slow)
+			return
+		}
+		q := &question{
+			Viewer: p.Console.Now(), caller: caller, query: r.URL.Query(), path: r.PathValue("path"), base: p.Endpoints(r.Host), evalFlags: p.EvalFlags, now: p.Now(),
+		}
+		if r.Method == http.MethodPost {
+			r.Body = http.MaxBytesReader(w, r.Body, maxProposal)
+			if err := r.ParseMultipartForm(maxProposal); err != nil {
+				p.fail(w, r, caller, failure{status: http.StatusBadRequest, title: "The form cannot be read", text: "Documents of a form may have 4 MiB together. POST /v1/diff takes more.", next: tab{Name: "Back", Href: r.URL.Path}})
+				return
+			}
+			q.posted = r.MultipartForm
+		}
+		shown, err := show(ctx, q)
+		if err != nil {
+			p.fail(w, r, caller, failureOf(err, q.Status(caller)))
+			return
+		}
+		if shown.Status == 0 {
+			shown.Status = http.StatusOK
+		}
+		p.templates.write(w, r, shown.Status, file, p.frame(r, q.Status(caller), caller, shown))
+	}
+}
+
+// withoutEmpty is the address without empty values of the query, which forms send. It is
+// empty for an address that has no such values.
+func withoutEmpty(u *url.URL) string {
+	hasEmpty := false
+	for _, values := range u.Query() {
+		hasEmpty = hasEmpty || slices.Contains(values, "")
+	}
+	if !hasEmpty {
+		return ""
+	}
+	return withValue(u.EscapedPath(), u.Query(), "", "")
+}

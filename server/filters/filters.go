@@ -1,0 +1,104 @@
+// Package filters answers under which condition rows of a table are visible or allowed: the
+// question of a list, which no decision on one item answers. A body and the policies of a
+// revision come in; a filter goes out. It knows no protocol.
+package filters
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/writ-policy/writ/analysis/filter"
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/visibility"
+	"github.com/writ-policy/writ/translator/dates"
+)
+
+// Points are the points that have filters.
+var Points = []string{decision.Visibility, decision.Access}
+
+// Answer is a filter as endpoints and commands write it.
+type Answer struct {
+	Kind  filter.Kind `json:"kind"`
+	Exact bool        `json:"exact"`
+	// Query and Args are absent for Kubernetes, Args also for UCAST.
+	Query any   `json:"query,omitempty"`
+	Args  []any `json:"args,omitzero"`
+	// Requests are for Kubernetes alone, as is a residual.
+	Requests []filter.ListRequest `json:"requests,omitzero"`
+	Residual *filter.Node         `json:"residual,omitempty"`
+	// Until is nil without a boundary of time.
+	Until    *string            `json:"until"`
+	Revision string             `json:"revision"`
+	Matched  []decision.Matched `json:"matched"`
+	Values   any                `json:"values,omitempty"`
+}
+
+// EvaluationError is the error of a filter for which the evaluation failed.
+type EvaluationError string
+
+func (e EvaluationError) Error() string { return string(e) }
+
+// ErrIncomplete is the error of a bundle that lacks what filters are made of.
+var ErrIncomplete = errors.New("the bundle lacks the tables of deny policies: build it again")
+
+// Answer returns the filter by p. The error is a *filter.UntranslatableError, an
+// EvaluationError, ErrIncomplete or a tables.OtherClusterError.
+func (q *Question) Answer(ctx context.Context, p decision.Policies) (*Answer, error) {
+	p = p.AtNow()
+	out := &Answer{Revision: p.Revision(), Matched: []decision.Matched{}}
+	condition, err := q.condition(ctx, p, out)
+	if err != nil {
+		return nil, err
+	}
+	f, err := condition.Print(q.target, q.columns, q.first)
+	if err != nil {
+		return nil, err
+	}
+	out.Kind, out.Exact, out.Query, out.Args, out.Requests, out.Residual = f.Kind, f.Exact, f.Query, f.Args, f.Requests, f.Residual
+	return out, nil
+}
+
+func (q *Question) condition(ctx context.Context, p decision.Policies, out *Answer) (filter.Condition, error) {
+	world := p.Statements()
+	if world == nil {
+		return filter.Condition{}, ErrIncomplete
+	}
+	if q.access != nil {
+		return q.allowed(world, p, out)
+	}
+	a := p.Visibility(ctx, q.visibility)
+	if a.EvaluationError != "" {
+		return filter.Condition{}, EvaluationError(a.EvaluationError)
+	}
+	out.Matched = a.Matched
+	out.Until = untilOf(world, a.Expires)
+	r := q.visibility
+	if a.Decision == decision.VisibleNone || len(a.Matched) == 0 || r.IsCustom() && r.Cluster.Name == "" {
+		return filter.Hidden(r.Type), nil
+	}
+	m := &a.Matched[0]
+	rule, source := world.MonitorRule(m.Namespace, m.Name, m.Rule, r.Type)
+	if rule == nil {
+		return filter.Condition{}, EvaluationError("the rule that decides is not in the tables")
+	}
+	if slices.Contains(a.Permissions, decision.ActionViewMetrics) {
+		out.Values = visibility.Shown(rule, r.Type, source, a.Decision == decision.VisibleAll)
+	}
+	return filter.Visible(rule, r.Type, source, a.Decision == decision.VisibleAll), nil
+}
+
+// untilOf returns the end of an answer as text, nil without one: of a policy the last
+// instant at which it holds.
+func untilOf(w *statement.World, expires time.Time) *string {
+	if expires.IsZero() {
+		return nil
+	}
+	if before := expires.Add(-1); w.EndsAt(before) {
+		expires = before
+	}
+	text := dates.Format(expires)
+	return &text
+}

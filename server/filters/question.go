@@ -1,0 +1,161 @@
+package filters
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/writ-policy/writ/analysis/filter"
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// Question is a valid body.
+type Question struct {
+	visibility *decision.VisibilityRequest // nil at the point access
+	access     *decision.Request
+	open       []string
+	target     string
+	columns    *filter.Columns
+	first      int
+}
+
+// The members of a request that may be open, and that are unless a body has others.
+var (
+	openable    = []string{"namespace", "name", "labels", "namespaceLabels"}
+	openDefault = openable[:2]
+)
+
+// maxFirst is the largest number of a first parameter.
+const maxFirst = 60_000
+
+func invalid(field, format string, args ...any) *decision.InvalidRequest {
+	return &decision.InvalidRequest{Code: decision.CodeInvalidRequest, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// Parse reads the body of a question at one of Points. target is that of a body without one,
+// and may be empty. The error is a *decision.InvalidRequest.
+func Parse(point string, body decision.Value, target string) (*Question, error) {
+	if !body.IsObject() {
+		return nil, invalid("", "the body is not a JSON object")
+	}
+	q := &Question{target: target, first: 1}
+	var request, columns decision.Value
+	isSet := map[string]bool{}
+	for key, value := range body.Members() {
+		if value.IsNull() && key != "request" {
+			continue
+		}
+		isSet[key] = true
+		var err error
+		switch key {
+		case "request":
+			request = value
+		case "columns":
+			columns = value
+		case "target":
+			err = read(key, value, &q.target, "a string")
+		case "open":
+			err = read(key, value, &q.open, "a list of strings")
+		case "firstParameter":
+			err = read(key, value, &q.first, "an integer")
+		default:
+			return nil, invalid(key, "unknown field %q", key)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !isSet["open"] {
+		q.open = openDefault
+	}
+	if err := q.check(point, isSet); err != nil {
+		return nil, err
+	}
+	var given any
+	if columns != "" {
+		if err := json.Unmarshal([]byte(columns), &given); err != nil {
+			return nil, invalid("columns", "columns must be an object")
+		}
+	}
+	var malformed *filter.ColumnsError
+	if q.columns, malformed = filter.ParseColumns(given); malformed != nil {
+		return nil, invalid(malformed.Field, "%s", malformed.Error())
+	}
+	return q, q.readRequest(point, request)
+}
+
+func read[T any](key string, value decision.Value, into *T, want string) error {
+	if err := json.Unmarshal([]byte(value), into); err != nil {
+		return invalid(key, "%s must be %s", key, want)
+	}
+	return nil
+}
+
+// check checks the members of a body beside its request and its columns.
+func (q *Question) check(point string, isSet map[string]bool) error {
+	switch {
+	case !isSet["request"]:
+		return invalid("request", `key "request" is missing`)
+	case q.target == "":
+		return invalid("target", `key "target" is missing`)
+	case !slices.Contains(filter.Targets, q.target):
+		return invalid("target", "unknown target %q", q.target)
+	case isSet["open"] && point != decision.Access:
+		return invalid("open", `unknown field "open"`)
+	case isSet["firstParameter"] && q.target != "sql+postgresql":
+		return invalid("firstParameter", "firstParameter is for sql+postgresql alone")
+	case q.first < 1 || q.first > maxFirst:
+		return invalid("firstParameter", "firstParameter must be from 1 to %d", maxFirst)
+	}
+	for i, key := range q.open {
+		field := fmt.Sprintf("open[%d]", i)
+		if !slices.Contains(openable, key) {
+			return invalid(field, "%s: unknown field %q", field, key)
+		}
+		if slices.Contains(q.open[:i], key) {
+			return invalid(field, "%s: %q is there twice", field, key)
+		}
+	}
+	return nil
+}
+
+// readRequest reads the request, which has nothing that rows have.
+func (q *Question) readRequest(point string, request decision.Value) error {
+	at, _ := decision.FindPoint(point)
+	if request.IsObject() {
+		refused := map[string]string{"path": "a filter is about resources"}
+		if point == decision.Visibility {
+			refused = map[string]string{"items": "rows are the items", "aggregations": "values of rows are not part of a filter", "metrics": "values of rows are not part of a filter"}
+		} else {
+			for _, key := range q.open {
+				refused[key] = "it is open"
+			}
+		}
+		for key := range request.Members() {
+			if why, ok := refused[key]; ok {
+				return invalid("request."+key, "key %q must be absent: %s", "request."+key, why)
+			}
+		}
+	}
+	parsed, err := at.Parse(request)
+	if err != nil {
+		found := *decision.AsInvalidRequest(err)
+		if found.Field != "" {
+			found.Field = "request." + found.Field
+		}
+		return &found
+	}
+	switch r := parsed.(type) {
+	case *decision.VisibilityRequest:
+		if r.Type == "" {
+			return invalid("request.type", `key "type" must be a string that is not empty`)
+		}
+		q.visibility = r
+	case *decision.Request:
+		q.access = r
+	default:
+		return errors.New("the point has no filters")
+	}
+	return nil
+}

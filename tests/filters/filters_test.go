@@ -1,0 +1,312 @@
+// Package filters proves that a filter selects the rows for which the engine decides so, one
+// by one: for random policies and rows, in UCAST and in databases.
+package filters
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/analysis/filter"
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/filters"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// activate returns the engine for documents.
+func activate(t *testing.T, documents []map[string]any) decision.Policies {
+	t.Helper()
+	var files []source.File
+	for i, d := range documents {
+		files = append(files, source.File{Path: fmt.Sprintf("d%d.json", i), Content: encode(d)})
+	}
+	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: files})
+	if result == nil {
+		t.Fatal(list)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Activate(t.Context(), b, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func encode(v any) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+// answer asks for a filter. The second value lists the constructs that refuse it.
+func answer(t *testing.T, p decision.Policies, point, target string, question map[string]any) (*filters.Answer, []string) {
+	t.Helper()
+	question["target"] = target
+	body, err := decision.Parse(encode(question))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := filters.Parse(point, body, "")
+	if err != nil {
+		t.Fatalf("%s: %v", encode(question), err)
+	}
+	a, err := q.Answer(t.Context(), p)
+	if refused, ok := err.(*filter.UntranslatableError); ok {
+		var constructs []string
+		for _, c := range refused.Constructs {
+			constructs = append(constructs, c.Construct)
+		}
+		return nil, constructs
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return a, nil
+}
+
+// selected returns the indexes of the rows that are decided visible or allowed, one by one.
+func selected(t *testing.T, p decision.Policies, point string, question map[string]any, rows []map[string]any) []int {
+	t.Helper()
+	at, _ := decision.FindPoint(point)
+	var out []int
+	for i, row := range rows {
+		request := map[string]any{}
+		for key, value := range question["request"].(map[string]any) {
+			request[key] = value
+		}
+		if point == decision.Visibility {
+			request["items"] = []any{row}
+		} else {
+			for _, key := range question["open"].([]string) {
+				if value, ok := row[key]; ok {
+					request[key] = value
+				}
+			}
+		}
+		q, err := at.Decode(encode(request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, refused := q.Decide(t.Context(), p)
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		var decided struct {
+			Allowed bool
+			Visible []int
+		}
+		if err := json.Unmarshal(d.AppendJSON(nil), &decided); err != nil {
+			t.Fatal(err)
+		}
+		if decided.Allowed || len(decided.Visible) > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// draw draws documents, questions and rows.
+type draw struct{ *rand.Rand }
+
+func pick[T any](d draw, list ...T) T { return list[d.IntN(len(list))] }
+
+func (d draw) chance(percent int) bool { return d.IntN(100) < percent }
+
+// hostile are texts that databases, patterns and paths of JSON treat specially.
+var hostile = []string{
+	"a", "b", "A", "ab", "ba", "aba", "a b", "a ", "%", "_", "a%", "[", "a[b]", "!", `\`, `a\b`, "'", `"`, "é", "e\u0301", "😀",
+	"a/b", "/", "*x", "\n", "ß", "web", "web-0", "kube-system", "x!y", "^", "-", "$", "]", "a_b",
+}
+
+func (d draw) text() string { return pick(d, hostile...) }
+
+func (d draw) glob() string {
+	switch d.IntN(8) {
+	case 0:
+		return "*"
+	case 1, 2:
+		return d.text() + "*"
+	case 3:
+		return "*" + d.text()
+	case 4:
+		return "*" + d.text() + "*"
+	case 5:
+		return d.text() + "*" + d.text()
+	case 6:
+		return "?" + d.text()
+	}
+	return pick(d, "a*b*c", "*a*b*", "?*", "??")
+}
+
+func (d draw) values() []string {
+	var out []string
+	for range 1 + d.IntN(3) {
+		if d.chance(50) {
+			out = append(out, d.glob())
+		} else {
+			out = append(out, d.text())
+		}
+	}
+	return out
+}
+
+func (d draw) labels() map[string]string {
+	out := map[string]string{}
+	for range 1 + d.IntN(2) {
+		out[pick(d, "k", "team", "a.b/c", "node-role.kubernetes.io/master", `a"b`, `x\y`, "it's", "$", "[0]")] = pick(d, "", "x", "Blue", "blue", `a"b`, "1", "'")
+	}
+	return out
+}
+
+func (d draw) criteria(values func() []string) map[string]any {
+	out := map[string]any{}
+	if d.chance(60) {
+		out["allowed"] = values()
+	}
+	if d.chance(50) {
+		out["denied"] = values()
+	}
+	return out
+}
+
+var standard = []string{"nodes", "namespaces", "operators", "pods", "alerts", "events"}
+
+const customType = "volumes"
+
+func (d draw) entry(kind string) map[string]any {
+	filters := map[string]any{}
+	if d.chance(70) {
+		filters["names"] = d.criteria(d.values)
+	}
+	if d.chance(60) && kind != "nodes" && kind != "namespaces" {
+		filters["namespaces"] = d.criteria(d.values)
+	}
+	if d.chance(35) {
+		filters["labels"] = d.labels()
+	}
+	if kind == customType {
+		literals := func() []string {
+			return []string{pick(d, "1", "0.25", "-2", "01", "1.0", "10", "", "true", "12"), pick(d, "0", "false", "1e3", "Bound", "100000", "-0")}
+		}
+		filters["fields"] = map[string]any{
+			"phase": d.criteria(d.values), "size": d.criteria(literals), "bound": d.criteria(func() []string { return append(literals(), pick(d, "t*", "*e", "?*")) }),
+			"count": d.criteria(func() []string { return append(literals(), pick(d, "1*", "?", "*0", "-*")) }),
+		}
+	}
+	out := map[string]any{"type": kind, "filters": filters}
+	if d.chance(70) {
+		out["visibility"] = pick(d, "all", "filtered", "filtered", "filtered", "none")
+	}
+	return out
+}
+
+func (d draw) policy() map[string]any {
+	var resources []any
+	for _, i := range d.Perm(len(standard))[:1+d.IntN(3)] {
+		resources = append(resources, d.entry(standard[i]))
+	}
+	if d.chance(80) {
+		resources = append(resources, d.entry(customType))
+	}
+	return policyOf(resources)
+}
+
+// policyOf returns a policy with entries for the user u on the cluster c.
+func policyOf(resources []any) map[string]any {
+	return map[string]any{
+		"apiVersion": "clusterpulse.io/v1alpha1", "kind": "MonitorAccessPolicy", "metadata": map[string]any{"name": "p"},
+		"spec": map[string]any{
+			"identity": map[string]any{"subjects": map[string]any{"users": []string{"u"}}}, "access": map[string]any{"effect": "Allow"},
+			"scope": map[string]any{"clusters": map[string]any{"rules": []any{map[string]any{
+				"selector": map[string]any{"matchNames": []string{"c"}}, "resources": resources,
+			}}}},
+		},
+	}
+}
+
+var metricSource = map[string]any{
+	"apiVersion": "clusterpulse.io/v1alpha1", "kind": "MetricSource", "metadata": map[string]any{"name": "s"},
+	"spec": map[string]any{
+		"source": map[string]any{"apiVersion": "v1", "kind": "Volume"},
+		"fields": []any{
+			map[string]any{"name": "phase", "path": ".a"}, map[string]any{"name": "size", "path": ".b", "type": "float"},
+			map[string]any{"name": "bound", "path": ".c", "type": "boolean"}, map[string]any{"name": "count", "path": ".d", "type": "integer"},
+		},
+		"rbac": map[string]any{"resourceTypeName": customType, "filterableFields": []string{"phase", "size", "bound", "count"}},
+	},
+}
+
+// row draws an item. The name and the namespace may be missing or empty.
+func (d draw) row() map[string]any {
+	text := func() string {
+		v := d.text()
+		return pick(d, v, v, v+d.text(), strings.ToUpper(v), v+" ", "")
+	}
+	fields, out := map[string]any{}, map[string]any{}
+	set := func(to map[string]any, key string, value any) {
+		if d.chance(80) {
+			to[key] = value
+		}
+	}
+	set(out, "name", text())
+	set(out, "namespace", text())
+	set(out, "labels", pick(d, d.labels(), d.labels(), map[string]string{}))
+	set(out, "namespaceLabels", pick(d, d.labels(), map[string]string{}))
+	set(fields, "phase", text())
+	set(fields, "size", pick(d, 1, 0.25, -2, 10, 1.5, 100000, 0))
+	set(fields, "bound", d.chance(50))
+	set(fields, "count", pick(d, 1, 10, 12, 0, -2, 100000))
+	set(fields, "available_in_namespaces", pick(d, []string{"*"}, []string{}, []string{"*", "x"}, []string{text(), text()}, []string{""}))
+	set(fields, "display_name", text())
+	set(fields, "roles", pick(d, []string{"master"}, []string{}, []string{"worker", "control-plane"}))
+	out["fields"] = fields
+	return out
+}
+
+// sqlTargets are the targets of databases.
+var sqlTargets = []string{"sql+sqlite", "sql+postgresql", "sql+mysql"}
+
+// columnsOf are the columns of the rows of tables.
+var columnsOf = map[string]any{
+	"namespaceLabels": map[string]any{"json": "nsl"},
+	"fields": map[string]any{"columns": map[string]any{
+		"phase": "phase", "size": map[string]any{"column": "size", "type": "number"}, "bound": map[string]any{"column": "bound", "type": "boolean"},
+		"count": map[string]any{"column": "count", "type": "integer"}, "available_in_namespaces": map[string]any{"json": "available"},
+		"display_name": "display", "roles": map[string]any{"json": "roles"},
+	}},
+}
+
+// visibilityCase draws one world and one question for each type of items.
+func visibilityCase(t *testing.T, d draw) (decision.Policies, []map[string]any) {
+	p := activate(t, []map[string]any{metricSource, d.policy()})
+	var questions []map[string]any
+	for _, kind := range append(slices.Clone(standard), customType) {
+		questions = append(questions, map[string]any{
+			"request": map[string]any{"user": "u", "cluster": map[string]any{"name": "c"}, "type": kind}, "columns": columnsOf,
+		})
+	}
+	return p, questions
+}
+
+func without(row map[string]any, key string) map[string]any {
+	out := map[string]any{}
+	for k, v := range row {
+		if k != key {
+			out[k] = v
+		}
+	}
+	return out
+}
