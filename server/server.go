@@ -111,6 +111,7 @@ func New(c Config) (*Server, error) {
 	if s.clusters != nil { // as below
 		o.Clusters = s.clusters
 	}
+	o.Spaces = cluster.SpacesOf(s.clusters, s.sources.kube)
 	if s.tracer != nil {
 		o.Tracer = s.tracer
 	}

@@ -25,12 +25,13 @@ import (
 // source of built bundles.
 type sources struct {
 	location  string
-	documents *source.Union // nil if bundles are served
-	feed      *remote.Feed  // nil if documents are served
-	poke      func()        // polls at once; nil for directories
-	again     func()        // delivers the last bundle once more; nil if documents are served
-	keys      *keys         // one must have signed a bundle; nil means no signatures
-	gitKeys   *git.Keys     // one must have signed a commit; nil means no signatures
+	documents *source.Union        // nil if bundles are served
+	kube      *source.KubeLocation // the cluster of documents, nil without one
+	feed      *remote.Feed         // nil if documents are served
+	poke      func()               // polls at once; nil for directories
+	again     func()               // delivers the last bundle once more; nil if documents are served
+	keys      *keys                // one must have signed a bundle; nil means no signatures
+	gitKeys   *git.Keys            // one must have signed a commit; nil means no signatures
 	// repositories and directories are the sources of documents by location.
 	repositories map[string]*git.Repository
 	directories  map[string]string
@@ -74,6 +75,7 @@ func (s *Server) openSources() error {
 // openSource opens one source of documents.
 func (s *Server) openSource(location source.Location) (source.Source, error) {
 	if location.Kube != nil {
+		s.sources.kube = location.Kube
 		cluster, err := kube.Open(kube.Options{
 			Location: *location.Kube, Kinds: translator.ServedKinds(), Settle: s.config.Settle, Rescan: s.config.Rescan,
 		})

@@ -46,6 +46,7 @@ var flow = [][]string{
 	{"server/metrics", "server/trace", "server/auth", "server/engine/match", "server/engine/bounds", "server/engine/overdue", "server/projection"},
 	{"server/engine/visibility", "server/engine/gateway"},
 	{"server/filters"},
+	{"server/lists"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/api/exchange", "server/api/openapi", "server/decisionlog"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin", "server/api/questions", "server/console/handler"},

@@ -25,21 +25,15 @@ type Asked struct {
 // made of, in the order of evaluation. list has the statements of the principals of the
 // request, and those of deny policies.
 func Allowed(list []*statement.Statement, a Asked) (Condition, []*statement.Statement) {
-	var parts [7]*tree // by step
-	for i := range parts {
-		parts[i] = never
-	}
+	var all parts
 	var used []*statement.Statement
 	for _, s := range list {
-		t := a.fits(s)
-		if t.is(false) {
-			continue
+		if t := a.fits(s); !t.is(false) {
+			all.add(s, t)
+			used = append(used, s)
 		}
-		parts[s.Step] = anyOf(parts[s.Step], t)
-		used = append(used, s)
 	}
-	denied := anyOf(parts[1], parts[2], parts[3])
-	c := Condition{tree: allOf(notOf(denied), anyOf(parts[4], allOf(notOf(parts[5]), parts[6])))}
+	c := Condition{tree: all.allowed()}
 	if !a.Open.Namespace {
 		c.namespace = a.Request.Namespace
 	}
@@ -53,7 +47,7 @@ func (a Asked) fits(s *statement.Statement) *tree {
 		return never
 	}
 	source := s.Documents[0].Source
-	t := allOf(a.place(&rest), a.namespaces(rest.Namespaces, source), a.names(&rest, source), a.object(&rest))
+	t := allOf(a.place(&rest), a.namespaces(rest.Namespaces, source), a.names(&rest, source), a.object(&rest), pods(rest.Pods))
 	switch {
 	case s.ReadsPod() && a.HasPod:
 		t = allOf(t, unsaid(podConstruct, source))
@@ -75,6 +69,18 @@ func (a Asked) place(rest *statement.Rest) *tree {
 		return always
 	}
 	return isOneOf(itemNamespace, rest.Namespace)
+}
+
+// pods is true for one of some pods, and for every object if there are none.
+func pods(list []tables.PodName) *tree {
+	if len(list) == 0 {
+		return always
+	}
+	var kids []*tree
+	for _, p := range list {
+		kids = append(kids, allOf(isOneOf(itemNamespace, p.Namespace), isOneOf(itemName, p.Name)))
+	}
+	return anyOf(kids...)
 }
 
 func (a Asked) names(rest *statement.Rest, source string) *tree {

@@ -18,9 +18,9 @@ var Targets = []string{
 type Kind string
 
 const (
-	kindNever       Kind = "never"
-	kindConditional Kind = "conditional"
-	kindAlways      Kind = "always"
+	Never       Kind = "never"
+	Conditional Kind = "conditional"
+	Always      Kind = "always"
 )
 
 // Condition is the condition on a row that a decision depends on. Its zero value is false.
@@ -80,12 +80,12 @@ func (c Condition) Print(target string, columns *Columns, first int) (Filter, er
 		bound.namespace = nil // their objects have none
 	}
 	t = bind(t, bound)
-	out := Filter{Kind: kindConditional, Exact: true}
+	out := Filter{Kind: Conditional, Exact: true}
 	switch {
 	case t.is(false):
-		out.Kind = kindNever
+		out.Kind = Never
 	case t.is(true):
-		out.Kind = kindAlways
+		out.Kind = Always
 	}
 	var err error
 	switch language, variant, _ := strings.Cut(target, "+"); language {
@@ -95,11 +95,11 @@ func (c Condition) Print(target string, columns *Columns, first int) (Filter, er
 		out.Query, out.Args, err = printCEL(t, target)
 	case "ucast":
 		switch out.Kind {
-		case kindNever:
+		case Never:
 			out.Query = neverUCAST(bound)
-		case kindAlways:
+		case Always:
 			out.Query = struct{}{}
-		case kindConditional:
+		case Conditional:
 			if c.readsList() {
 				err = refusalOf(target, listConstruct, field(availableIn).String())
 			} else {
@@ -120,11 +120,11 @@ func (c Condition) Print(target string, columns *Columns, first int) (Filter, er
 // list sets the requests for the objects of an API server.
 func (c Condition) list(t *tree, out *Filter) error {
 	isAccess := c.kind == ""
-	if !isAccess && !slices.Contains([]string{typePods, typeNodes, typeNamespaces, typeEvents}, c.kind) && out.Kind != kindNever {
+	if !isAccess && !slices.Contains([]string{typePods, typeNodes, typeNamespaces, typeEvents}, c.kind) && out.Kind != Never {
 		return refusalOf("kubernetes", typeConstruct, c.kind)
 	}
 	var residual *Node
-	if out.Kind == kindConditional {
+	if out.Kind == Conditional {
 		var err error
 		if residual, err = printUCAST(t, "kubernetes", "all"); err != nil {
 			return err

@@ -140,6 +140,7 @@ func join(op operator, kids []*tree) *tree {
 	decides := known(op == or)
 	var out []*tree
 	lists := make(map[attribute]int) // where the list of values of an attribute is
+	merged := make(map[int]bool)     // of those, the ones that are of several leaves
 	var add func(*tree) bool
 	add = func(k *tree) bool {
 		switch {
@@ -156,9 +157,12 @@ func join(op operator, kids []*tree) *tree {
 			return true
 		case op == or && k.operator == leaf && k.kind == isIn && k.attr.or == nil:
 			if at, ok := lists[k.attr]; ok {
-				merged := *out[at].test
-				merged.values = append(slices.Clone(merged.values), k.values...)
-				out[at] = leafOf(merged)
+				if !merged[at] {
+					own := *out[at].test
+					own.values = slices.Clone(own.values)
+					out[at], merged[at] = leafOf(own), true
+				}
+				out[at].values = append(out[at].values, k.values...)
 				return true
 			}
 			lists[k.attr] = len(out)
@@ -171,7 +175,7 @@ func join(op operator, kids []*tree) *tree {
 			return decides
 		}
 	}
-	for _, at := range lists {
+	for at := range merged {
 		slices.Sort(out[at].values)
 		out[at].values = slices.Compact(out[at].values)
 	}
@@ -258,6 +262,21 @@ func (t *tree) replace(f func(*test) *tree) *tree {
 		kids[i] = k.replace(f)
 	}
 	return join(t.operator, kids)
+}
+
+// walk calls f with each leaf.
+func (t *tree) walk(f func(*test)) {
+	switch t.operator {
+	case leaf:
+		if f(t.test); t.test.each != nil {
+			t.test.each.walk(f)
+		}
+	case and, or, not:
+		for _, k := range t.kids {
+			k.walk(f)
+		}
+	case constant:
+	}
 }
 
 // number is a literal of a document that a number can equal.

@@ -173,6 +173,8 @@ type Rest struct {
 	// if OrNone is set.
 	Fields []tables.Entry
 	OrNone bool
+	// Pods are the only ones that fit; empty for every one.
+	Pods []tables.PodName
 }
 
 // NamePatterns is the condition of a deny policy on the name.
@@ -203,6 +205,9 @@ func (s *Statement) Rest(r *Request, open Open) (rest Rest, isExact, ok bool) {
 	switch c := s.Rule().(type) {
 	case *KubernetesRule:
 		rest.Names = c.Names
+	case *debugRule:
+		rest.Pods = slices.DeleteFunc(slices.Clone(c.s.Pods), func(p tables.PodName) bool { return p.Namespace == "" || p.Name == "" })
+		return rest, true, len(rest.Pods) > 0
 	case *OriginRule:
 		isExact, ok = c.rest(r, open, &rest)
 		return rest, isExact, ok
@@ -306,4 +311,31 @@ func (w *World) MonitorRule(namespace, name string, rule int, typ string) (*tabl
 func (w *World) EndsAt(at time.Time) bool {
 	t := tables.Of[*tables.Visibility](w.Whole().Revision.Tables)
 	return t != nil && slices.ContainsFunc(t.Policies, func(p tables.VisibilityPolicy) bool { return p.NotAfter != nil && p.NotAfter.Equal(at) })
+}
+
+// Namespaces returns the namespaces that documents name, sorted: those of bindings, of
+// sessions, and of deny policies that name them without a pattern.
+func (w *World) Namespaces() []string {
+	var out []string
+	for place := range w.Access.Subjects.Namespaces.All() {
+		out = append(out, place)
+	}
+	for _, s := range w.Deny {
+		if f := s.Condition.filter(); f != nil {
+			for _, g := range f.Patterns {
+				if name, ok := g.Literal(); ok {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	if t := tables.Of[*tables.Sessions](w.Revision.Tables); t != nil {
+		for _, s := range t.Debug.All() {
+			for _, pod := range s.Pods {
+				out = append(out, pod.Namespace)
+			}
+		}
+	}
+	out = tables.Entries(out)
+	return slices.DeleteFunc(out, func(name string) bool { return name == "" })
 }

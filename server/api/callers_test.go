@@ -49,6 +49,7 @@ var endpointRoles = map[string]auth.Role{
 	"/api/v1/auth/cache/clear":                                                  auth.Authenticated,
 	"/metrics":                                                                  auth.Authenticated,
 	"/v1/filters/visibility":                                                    auth.Authenticated,
+	"/v1/lists/:resource":                                                       auth.Authenticated,
 	"/v1/filters/access":                                                        auth.Authenticated,
 	"/v1/escalations":                                                           auth.Auditor,
 	"/v1/who-can":                                                               auth.Auditor,
@@ -172,7 +173,7 @@ func checkRoles(t *testing.T, name string, h http.Handler, roles map[string]auth
 		default:
 			want = http.StatusUnauthorized
 		}
-		about := (strings.HasPrefix(path, "/api/v1/") || strings.HasSuffix(path, "/selfsubjectrulesreviews")) && !known // answers no caller with 401 when it is admitted, too
+		about := (strings.HasPrefix(path, "/api/v1/") || strings.HasPrefix(path, "/v1/lists/") || strings.HasSuffix(path, "/selfsubjectrulesreviews")) && !known // answers no caller with 401 when it is admitted, too
 		refused := w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden && role != auth.Public
 		if want != 0 && w.Code != want || want == 0 && refused && !about {
 			t.Errorf("%s: %s %s: got %d %s, want %d", name, route.Method, path, w.Code, w.Body, want)

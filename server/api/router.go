@@ -24,6 +24,7 @@ import (
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/console/handler"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/lists"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
@@ -57,6 +58,8 @@ type Options struct {
 	ConsoleApart bool
 	// Recorder keeps decisions; nil keeps none.
 	Recorder access.Recorder
+	// Spaces have the namespaces of clusters; nil means that only documents name them.
+	Spaces questions.Spaces
 	// Log records decisions for collectors; nil records none.
 	Log decision.Log
 	// Observer observes decisions; nil observes none.
@@ -110,7 +113,10 @@ func New(o Options) http.Handler {
 	data := &opadata.API{Service: service, Decide: c.decide}
 	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
-	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer}
+	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer, Spaces: o.Spaces, Pages: &lists.Pages{Now: time.Now}}
+	if o.Clusters != nil { // a nil interface in another one would not be nil
+		asked.Clusters = o.Clusters
+	}
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service, tracer: o.Tracer}
 

@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/console/handler"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/filters"
+	"github.com/writ-policy/writ/server/lists"
 )
 
 // route is an endpoint: methods, separated by spaces, of a pattern of gin.
@@ -176,6 +177,20 @@ func questionRoutes(q *questions.API) []route {
 		{
 			methods: "POST", pattern: "/v1/filters/access", role: auth.Authenticated, handler: q.Filter(decision.Access),
 			about: op.For("States under which condition rows of a table are allowed; 422 if the target cannot say it exactly.", openapi.Name("FilterRequest"), filters.Answer{}),
+		},
+		{
+			methods: "GET HEAD", pattern: "/v1/lists/:resource", role: auth.Authenticated, handler: q.Lists(),
+			about: op.For("Lists the namespaces in which the caller may do something; about others for auditors.", nil, lists.Page{}).With(
+				openapi.Parameter{Name: "resource", Description: "The resource, as deployments or deployments.apps."},
+				openapi.Parameter{Name: "verb", Description: "The verb; list unless given."},
+				openapi.Parameter{Name: "apiGroup", Description: "The API group; that of the resource, or the core group, unless given."},
+				openapi.Parameter{Name: "subresource", Description: "The subresource, such as exec."},
+				openapi.Parameter{Name: "cluster", Description: "The cluster; the default of the clusters file unless given."},
+				openapi.Parameter{Name: "user", Description: "The user; the caller unless this or group is given."},
+				openapi.Parameter{Name: "group", Description: "A group of the user. It may be repeated."},
+				openapi.Parameter{Name: "labelSelector", Description: "A condition on the labels of namespaces."},
+				openapi.Parameter{Name: "limit", Description: "The number of namespaces of a page, 1 to 5000; all unless given.", Schema: 0},
+				openapi.Parameter{Name: "cursor", Description: "next of the page before, for 60 seconds; 410 after that."}),
 		},
 		{
 			methods: "POST", pattern: "/v1/who-can", role: auth.Auditor, handler: q.WhoCan(),

@@ -31,7 +31,9 @@ type client struct {
 	places chan struct{}                    // one element per fetch in progress
 	// objects means that objects of any kind are read.
 	objects bool
-	self    atomic.Pointer[string] // our user name in the cluster, once known
+	// namespaces are listed and watched from the first question for them on.
+	namespaces *mirror
+	self       atomic.Pointer[string] // our user name in the cluster, once known
 }
 
 func newClient(entry *clusterEntry, o Options) (*client, error) {
@@ -51,6 +53,7 @@ func newClient(entry *clusterEntry, o Options) (*client, error) {
 	config.ContentConfig.AcceptContentTypes = "application/json"
 	config.NegotiatedSerializer = statuses()
 	c := &client{config: config, places: make(chan struct{}, o.Places), objects: entry.Facts.Labels}
+	c.namespaces = newMirror(func() (*rest.Config, error) { return restConfig(entry) })
 	c.open = sync.OnceValues(func() (*rest.RESTClient, error) { return rest.RESTClientFor(config) })
 	return c, nil
 }

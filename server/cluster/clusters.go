@@ -103,8 +103,21 @@ func (c *Clusters) Reload() (changed bool, err error) {
 	}
 	if changed {
 		c.active.Store(next)
+		last.leave(next)
 	}
 	return changed, nil
+}
+
+// leave stops what is mirrored of clusters that are not the same in the next listing.
+func (l *listing) leave(next *listing) {
+	if l == nil {
+		return
+	}
+	for name, r := range l.clusters {
+		if r.client != nil && next.clusters[name] != r {
+			r.client.namespaces.stop()
+		}
+	}
 }
 
 // at adds the file and line to an error.

@@ -22,25 +22,37 @@ func (q *Question) allowed(world *statement.World, p decision.Policies, out *Ans
 		Name: slices.Contains(q.open, "name"), Namespace: slices.Contains(q.open, "namespace"),
 		Labels: slices.Contains(q.open, "labels"), NamespaceLabels: slices.Contains(q.open, "namespaceLabels"),
 	}}
+	r := StatementRequest(asked)
+	r.Cluster = cmp.Or(r.Cluster, world.Access.Cluster)
+	a.Request = r
+	list, until := RulesOf(world, r, a.Open.Namespace, dates.Of(p.Now()))
+	c, used := filter.Allowed(list, a)
+	out.Until = until
+	for _, s := range sorted(used) {
+		out.Matched = append(out.Matched, matched(world, s))
+	}
+	return c, nil
+}
+
+// StatementRequest returns a request as statements read it.
+func StatementRequest(asked *decision.Request) *statement.Request {
 	var members map[string]any
 	if err := json.Unmarshal(asked.Encode(), &members); err != nil {
-		return filter.Condition{}, err
+		panic(err) // it was encoded as JSON
 	}
 	r := &statement.Request{User: asked.User, Groups: asked.Groups}
 	for _, set := range statement.Setters(members, nil) {
 		set(r)
 	}
-	r.Cluster = cmp.Or(r.Cluster, world.Access.Cluster)
-	a.Request = r
+	return r
+}
 
-	at := dates.Of(p.Now())
-	whole := world.Whole()
-	if len(whole.Sessions().Debug(statement.UserPrefix+r.User)) > 0 {
-		return filter.Condition{}, filter.Unsaid(q.target, "DebugSessions of the user")
-	}
-	var list []*statement.Statement
+// RulesOf returns the statements that hold at an instant and that decisions on requests of a
+// user and groups depend on, in the namespace of the request or everywhere. until is the
+// first instant at which there are others, nil for never.
+func RulesOf(world *statement.World, r *statement.Request, everywhere bool, at dates.Instant) (list []*statement.Statement, until *string) {
 	span := dates.Span{}
-	for _, s := range rulesFor(whole, r, a.Open.Namespace) {
+	for _, s := range rulesFor(world.Whole(), r, everywhere) {
 		span = span.Around(at, s.Dates)
 		holds := s.Dates.Holds(at)
 		if s.Session != nil {
@@ -51,15 +63,11 @@ func (q *Question) allowed(world *statement.World, p decision.Policies, out *Ans
 			list = append(list, s)
 		}
 	}
-	c, used := filter.Allowed(list, a)
 	if span.End != nil {
 		text := span.End.String()
-		out.Until = &text
+		until = &text
 	}
-	for _, s := range sorted(used) {
-		out.Matched = append(out.Matched, matched(world, s))
-	}
-	return c, nil
+	return list, until
 }
 
 // rulesFor returns the statements of deny policies and those of the principals of a request,

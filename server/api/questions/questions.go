@@ -17,6 +17,7 @@ import (
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/lists"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -26,6 +27,11 @@ type API struct {
 	Service *exchange.Service
 	// MaxAnswer is the size in bytes of the largest answer.
 	MaxAnswer int
+	// Clusters place the questions of lists in a cluster, and Spaces have its namespaces; both
+	// may be nil. Pages keep lists; they are required.
+	Clusters interface{ Place(*decision.Request) error }
+	Spaces   Spaces
+	Pages    *lists.Pages
 }
 
 // WhoCan lists the principals that may do something.

@@ -19,6 +19,7 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/lists"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
@@ -79,7 +80,7 @@ func open(t *testing.T, maxAnswer int) http.Handler {
 		Logger: slog.New(slog.DiscardHandler),
 		Rule:   auth.Rule{Authenticator: tokens, Loopback: true, Auditors: []string{"sec"}},
 	})
-	a := &questions.API{Service: s, MaxAnswer: maxAnswer}
+	a := &questions.API{Service: s, MaxAnswer: maxAnswer, Pages: &lists.Pages{Now: time.Now}}
 	admitted := func(role auth.Role, next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			r, refused := s.Admit(w, r, role)
@@ -94,6 +95,7 @@ func open(t *testing.T, maxAnswer int) http.Handler {
 	mux.Handle("POST /v1/who-can", admitted(auth.Auditor, a.WhoCan()))
 	mux.Handle("POST /v1/filters/visibility", admitted(auth.Authenticated, a.Filter(decision.Visibility)))
 	mux.Handle("POST /v1/filters/access", admitted(auth.Authenticated, a.Filter(decision.Access)))
+	mux.Handle("GET /v1/lists/{resource}", admitted(auth.Authenticated, a.Lists()))
 	mux.Handle("POST /v1/escalations", admitted(auth.Auditor, a.Escalations()))
 	mux.Handle("POST /v1/what-can", admitted(auth.Authenticated, a.WhatCan()))
 	return mux

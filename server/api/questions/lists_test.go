@@ -1,0 +1,61 @@
+package questions_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// TestLists wants the namespaces of the caller for every caller, and those of others for
+// auditors alone.
+func TestLists(t *testing.T) {
+	for _, row := range []struct {
+		name, token, address string
+		status               int
+		want                 string // in the body
+	}{
+		{"of the caller", "t-a", "pods?verb=get", 200, `"items":[{"namespace":"shop","names":"*"}],"others":{"kind":"always"},"total":1,"next":null,"until":null`},
+		{"the question", "t-a", "pods?verb=get", 200, `{"question":{"user":"a","groups":["dev"],"verb":"get","apiGroup":"","resource":"pods","cluster":""},"universe":"documents","clusterScoped":true,`},
+		{"list is the verb", "t-a", "pods", 200, `"items":[],"others":{"kind":"never"},"total":0`},
+		{"about another user", "t-a", "pods?user=b", 403, "only auditors"},
+		{"about a group", "t-a", "pods?group=dev", 403, "only auditors"},
+		{"an auditor about another user", "t-auditor", "pods?verb=get&user=b", 200, `"user":"b","groups":[]`},
+		{"an auditor about a group", "t-auditor", "pods?verb=get&group=dev&group=x", 200, `"user":"","groups":["dev","x"]`},
+		{"names that a pattern denies", "t-auditor", "configmaps?verb=get&user=b", 200, `"names":{"kind":"conditional","untranslatable":[{"construct":"glob-class"`},
+		{"without credentials", "", "pods", 401, "the server can authenticate"},
+		{"without a subject", "t-auditor", "pods?user=", 400, `"field":"user"`},
+		{"no verb", "t-a", "pods?verb=", 400, `"field":"verb"`},
+		{"an API group in the resource", "t-a", "deployments.apps", 200, `"apiGroup":"apps","resource":"deployments"`},
+		{"two API groups", "t-a", "deployments.apps?apiGroup=x", 400, `"field":"apiGroup"`},
+		{"an unknown parameter", "t-a", "pods?usr=b", 400, `unknown parameter \"usr\"`},
+		{"twice", "t-a", "pods?verb=get&verb=list", 400, `"field":"verb"`},
+		{"a limit above the largest", "t-a", "pods?limit=5001", 400, `"field":"limit"`},
+		{"a limit of none", "t-a", "pods?limit=0", 400, `"field":"limit"`},
+		{"labels without a cluster", "t-a", "pods?labelSelector=a", 400, `"field":"labelSelector"`},
+		{"a malformed selector", "t-a", "pods?labelSelector=" + url.QueryEscape("a in (b"), 400, `"field":"labelSelector"`},
+		{"a cursor of nothing", "t-a", "pods?cursor=eA", 410, `"code":"expired_cursor"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			code, body := list(open(t, 0), row.token, row.address)
+			if code != row.status || !strings.Contains(body, row.want) || !json.Valid([]byte(body)) {
+				t.Errorf("got %d %s, want %d with %s", code, body, row.status, row.want)
+			}
+		})
+	}
+	if code, body := list(open(t, 40), "t-a", "pods?verb=get"); code != 413 {
+		t.Errorf("got %d %s for an answer that is too large, want 413", code, body)
+	}
+}
+
+func list(h http.Handler, token, address string) (int, string) {
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/v1/lists/"+address, nil)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
