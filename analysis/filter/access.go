@@ -71,7 +71,7 @@ func (a Asked) place(rest *statement.Rest) *tree {
 	return isOneOf(itemNamespace, rest.Namespace)
 }
 
-// pods is true for one of some pods, and for every object if there are none.
+// pods is true for one of some pods, and for every object if the list is empty.
 func pods(list []tables.PodName) *tree {
 	if len(list) == 0 {
 		return always

@@ -8,15 +8,15 @@ import (
 	"github.com/writ-policy/writ/analysis/regions"
 )
 
-// Names are the names for which requests are allowed in a place. The zero value is none.
+// Names are the names for which requests are allowed in a place. The zero value is empty.
 type Names struct {
 	IsAny bool     // every name, and none
 	List  []string // exactly these, sorted; nil if another member says it
 	names *tree    // the condition on the name where it is neither; nil otherwise
 }
 
-// IsNone reports whether no request is allowed.
-func (n *Names) IsNone() bool { return !n.IsAny && n.List == nil && n.names == nil }
+// IsEmpty reports whether no request is allowed.
+func (n *Names) IsEmpty() bool { return !n.IsAny && n.List == nil && n.names == nil }
 
 // UCAST returns the condition on the name, where neither IsAny nor List has it. The error is
 // an *UntranslatableError.

@@ -136,9 +136,6 @@ func (r *refusals) check(l *test) {
 	}
 }
 
-// Unsaid returns the error for what a filter is about and no condition can say.
-func Unsaid(target, subject string) error { return refusalOf(target, opaque, subject) }
-
 // refusalOf returns the error for one construct.
 func refusalOf(target, construct, attribute string) error {
 	r := refusals{target: target}

@@ -36,18 +36,18 @@ func (p *Part) Page() *Page {
 		out.Next = &p.Next
 	}
 	for i := range p.Items {
-		out.Items[i] = PageItem{p.Items[i].Name, p.Items[i].NamesJSON()}
+		out.Items[i] = PageItem{p.Items[i].Name, p.Items[i].namesJSON()}
 	}
 	return out
 }
 
-// NamesJSON returns the names for which requests are allowed: "*", a list, or a Condition.
-func (i *Item) NamesJSON() any {
+// namesJSON returns the names for which requests are allowed: "*", a list, or a Condition.
+func (i *Item) namesJSON() any {
 	switch {
 	case i.Names.IsAny:
 		return "*"
 	case i.Names.List != nil:
 		return i.Names.List
 	}
-	return i.NamesOf()
+	return i.namesOf()
 }

@@ -60,14 +60,14 @@ func (q *Question) Check() error { return q.request().Validate() }
 
 // The universes of lists: the namespaces of a cluster, or those that documents name.
 const (
-	OfCluster   = "cluster"
-	OfDocuments = "documents"
+	ofCluster   = "cluster"
+	ofDocuments = "documents"
 )
 
 // List is the namespaces in which requests are allowed, for some name or none.
 type List struct {
 	Question Question
-	// Universe is OfCluster or OfDocuments.
+	// Universe is ofCluster or ofDocuments.
 	Universe string
 	// IsClusterScoped states that a request without a namespace is allowed.
 	IsClusterScoped bool
@@ -99,9 +99,8 @@ type Condition struct {
 // namespaces is the resource whose objects are themselves the namespaces of requests.
 const namespaces = "namespaces"
 
-// Make lists the namespaces of a space, or those that documents name if it is nil. Labels are
-// a condition on those of a namespace; nil is none. The error is a
-// *filter.UntranslatableError if an expression or an extension decides,
+// Make lists the namespaces of a space, or those that documents name if it is nil. The error
+// is a *filter.UntranslatableError if an expression or an extension decides,
 // filters.ErrIncomplete, or a tables.OtherClusterError.
 func Make(ctx context.Context, p decision.Policies, q Question, space *Space) (*List, error) {
 	p = p.AtNow()
@@ -113,15 +112,15 @@ func Make(ctx context.Context, p decision.Policies, q Question, space *Space) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &List{Question: q, Universe: OfCluster, Until: until, Revision: p.Revision(), Others: Condition{Kind: filter.Never}}
+	out := &List{Question: q, Universe: ofCluster, Until: until, Revision: p.Revision(), Others: Condition{Kind: filter.Never}}
 	all := space
 	if all == nil {
-		out.Universe, all = OfDocuments, named(world)
+		out.Universe, all = ofDocuments, named(world)
 	}
 	if here, err := places.In("", nil); err != nil {
 		return nil, err
 	} else {
-		out.IsClusterScoped = !here.IsNone()
+		out.IsClusterScoped = !here.IsEmpty()
 	}
 	isListed := make(map[string]bool)
 	for i, n := range all.Namespaces {
@@ -135,8 +134,8 @@ func Make(ctx context.Context, p decision.Policies, q Question, space *Space) (*
 		if err != nil {
 			return nil, err
 		}
-		isListed[n.Name] = !names.IsNone()
-		if !names.IsNone() {
+		isListed[n.Name] = !names.IsEmpty()
+		if !names.IsEmpty() {
 			out.Items = append(out.Items, Item{n, names})
 		}
 	}
@@ -170,9 +169,9 @@ func named(world *statement.World) *Space {
 	return out
 }
 
-// NamesOf returns the names of an item as a condition; it is called for those that are
+// namesOf returns the names of an item as a condition; it is called for those that are
 // neither any nor a list.
-func (i *Item) NamesOf() Condition {
+func (i *Item) namesOf() Condition {
 	node, err := i.Names.UCAST()
 	out, err := conditionOf(filter.Conditional, node, err)
 	if err != nil {

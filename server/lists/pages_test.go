@@ -71,7 +71,7 @@ func TestCursorsExpire(t *testing.T) {
 	}
 }
 
-// Lists that nobody asks for to the end are bounded: the oldest goes first.
+// Lists that are not read to the end are bounded: the oldest goes first.
 func TestPagesAreBounded(t *testing.T) {
 	p := &lists.Pages{Now: func() time.Time { return time.Unix(0, 0) }}
 	first := p.First("a", "q", listOf(2), 1).Next
