@@ -39,6 +39,11 @@ type Options struct {
 	// Earlier, if not nil, are those of an earlier revision. Rules and bindings that it
 	// lacks are not reported as unused.
 	Earlier []statement.Rule
+	// OnlyLosses takes what Decide allows as unchanged, without asking Against.
+	OnlyLosses bool
+	// Observe, if not nil, is called with each event that was decided, by several goroutines.
+	// Then nothing is compared, and records without an outcome are events too.
+	Observe func(*Event)
 	// Facts are values of what records may lack.
 	Facts statement.Facts
 	// Now, if not zero, is the time of every decision.
@@ -47,6 +52,8 @@ type Options struct {
 	Cluster string
 	// Since and Until bound the time of records; zero does not.
 	Since, Until time.Time
+	// Select, if not nil, selects records by the hash of their text.
+	Select func(hash uint64) bool
 	// Shard and Shards select the records of one of several shards; Shards is 0 or 1 for
 	// all records.
 	Shard, Shards int
@@ -213,7 +220,7 @@ func (w *worker) replay(ctx context.Context, b batch) error {
 			continue
 		}
 		w.tally.events++
-		if r.skip == "" && r.outcome == "" && w.o.Against == nil {
+		if r.skip == "" && r.outcome == "" && w.o.Against == nil && w.o.Observe == nil {
 			r.skip = skipOutcome
 		}
 		if r.skip != "" {
@@ -240,6 +247,9 @@ func (o *Options) isInWindow(r *record) bool {
 // isInShard reports whether a record is in the shard, by its user; of what has none, the text
 // selects the shard.
 func (o *Options) isInShard(r *record, text []byte) bool {
+	if o.Select != nil && !o.Select(hash(string(text))) {
+		return false
+	}
 	if o.Shards < 2 {
 		return true
 	}
@@ -270,6 +280,13 @@ func (w *worker) compare(ctx context.Context, r *record, l line) error {
 		w.usage.use(r, after)
 	}
 	w.fidelity(r, before, after)
+	if w.o.Observe != nil {
+		err := w.observe(ctx, now, r, after, l)
+		if err != nil {
+			return fmt.Errorf("decide a record of %s:%d: %w", l.file, l.number, err)
+		}
+		return nil
+	}
 	fact, varies, err := w.uncertain(ctx, now, r, before, after)
 	if err != nil {
 		return fmt.Errorf("decide a record of %s:%d: %w", l.file, l.number, err)
@@ -298,6 +315,9 @@ func (w *worker) pair(ctx context.Context, at time.Time, r *record, q decision.Q
 	}
 	if w.o.Against == nil {
 		return statement.Verdict{Outcome: r.outcome}, after, nil
+	}
+	if w.o.OnlyLosses && after.Outcome == statement.OutcomeAllow {
+		return after, after, nil
 	}
 	before, err = w.o.Against(ctx, at, r.point, q)
 	return before, after, err

@@ -147,6 +147,9 @@ const (
 	annotationPrefix    = "writ.dev/"
 	annotationNotBefore = annotationPrefix + "not-before"
 	annotationNotAfter  = annotationPrefix + "not-after"
+
+	// AnnotationKeep states why a document must stay as it is, whatever a log shows.
+	AnnotationKeep = annotationPrefix + "keep"
 )
 
 // WithDates marks the kinds of these names, whose decoders read or check the dates in
@@ -263,6 +266,8 @@ func (d *Decoder) AnnotatedDates(m *Cursor, wrong *dates.Period, effect string) 
 		case name == annotationNotAfter:
 			r.read(f, &r.until)
 			end = f
+		case name == AnnotationKeep:
+			continue
 		case strings.HasPrefix(name, annotationPrefix):
 			r.report(f.Key, diag.UnknownAnnotation, nearAnnotation(name), "annotation %s is not known", Quote(name))
 			continue
@@ -316,7 +321,7 @@ func (d *Decoder) CheckUndated(n *Node, kind string) {
 		hint = "write notBefore and notAfter beside metadata"
 	}
 	for i := range f.Value.Fields {
-		if key := f.Value.Fields[i].Key; strings.HasPrefix(key.Value, annotationPrefix) {
+		if key := f.Value.Fields[i].Key; strings.HasPrefix(key.Value, annotationPrefix) && key.Value != AnnotationKeep {
 			d.Fail(key, diag.UnknownAnnotation, hint, "%s does not read the annotation %s", kind, Quote(key.Value))
 		}
 	}

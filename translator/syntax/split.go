@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"bytes"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -148,4 +149,39 @@ func position(content []byte, offset int) (line, column int) {
 		at = next
 		line++
 	}
+}
+
+// Part is a document of a file, as text and as nodes.
+type Part struct {
+	// Start and End are the byte offsets of the document in the file, its document marker
+	// included.
+	Start, End int
+	// Root is nil for a document without a value.
+	Root *Node
+}
+
+// Parts returns the documents of a file in their order, for what changes its text: lines and
+// columns of nodes are those of the file. It returns an error for a file that Decode rejects.
+func Parts(file string, content []byte) ([]Part, error) {
+	clean, err := Readable(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d:%d: %s", file, err.Line, err.Column, err.Message)
+	}
+	parts, err := split(clean)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d:%d: %s", file, err.Line, err.Column, err.Message)
+	}
+	parts = cutObjects(file, parts)
+	out := make([]Part, 0, len(parts))
+	for _, p := range parts {
+		var found flaws
+		root, err := parse(file, p, &found)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d:%d: %s", file, err.Line, err.Column, err.Message)
+		}
+		// Parts share the bytes of the file up to its end, so that capacities show where.
+		start := len(content) - len(clean) + cap(clean) - cap(p.content)
+		out = append(out, Part{start, start + len(p.content), root})
+	}
+	return out, nil
 }

@@ -142,6 +142,9 @@ func (o *verifyOptions) show(s cli.Streams, report *verify.Report) error {
 	return err
 }
 
+// kindTest is the kind of documents that may stand beside assertions.
+const kindTest = "DecisionTest"
+
 // verification is the state of one run of verify.
 type verification struct {
 	*loader
@@ -152,6 +155,8 @@ type verification struct {
 	// outside are the paths of files that --assertions names, with the folder that their
 	// references must not leave.
 	outside map[string]string
+	// withTests accepts DecisionTests beside assertions, which others read.
+	withTests bool
 }
 
 // loadBase loads the revision whose failures are old, nil without a name, and returns notes
@@ -224,6 +229,9 @@ func (v *verification) collect(o *verifyOptions) error {
 			decoded := assertion.Kinds.Decode(file, content, syntax.Options{})
 			list = append(list, decoded.List...)
 			for _, skipped := range decoded.Skipped {
+				if v.withTests && skipped.Kind == kindTest {
+					continue
+				}
 				list.Add(diag.Diagnostic{Position: skipped.At, Length: skipped.Length, Code: diag.UnknownKind, Message: fmt.Sprintf("kind %q is not %s", skipped.Kind, assertion.Kind)})
 			}
 			add(decoded.Documents)

@@ -26,6 +26,42 @@ func ChoiceFlag(cmd *cobra.Command, into *string, name, usage string, values ...
 	choiceFlag(cmd, into, name, "", usage, values)
 }
 
+// ChoicesFlag adds a flag that may be repeated, each time with one of some values.
+func ChoicesFlag(cmd *cobra.Command, into *[]string, name, usage string, values ...string) {
+	cmd.Flags().Var(&choices{into, values}, name, usage)
+	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // a flag that does not exist: a mistake in this package
+	}
+}
+
+// choices is the value of a flag that accepts several of a closed set of values.
+type choices struct {
+	values *[]string
+	of     []string
+}
+
+// String returns "" for the zero value, of which pflag asks it.
+func (c *choices) String() string {
+	if c.values == nil {
+		return ""
+	}
+	return strings.Join(*c.values, ",")
+}
+
+// Type is the word for the value in help.
+func (c *choices) Type() string { return strings.Join(c.of, "|") }
+
+// Set adds a value.
+func (c *choices) Set(text string) error {
+	var one string
+	if err := (&choice{&one, c.of}).Set(text); err != nil {
+		return err
+	}
+	*c.values = append(*c.values, one)
+	return nil
+}
+
 func choiceFlag(cmd *cobra.Command, into *string, name, short, usage string, values []string) {
 	cmd.Flags().VarP(&choice{into, values}, name, short, usage)
 	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

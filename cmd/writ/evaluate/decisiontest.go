@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"time"
 
@@ -15,12 +16,55 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // runTests runs the DecisionTests and the bundle's Rego tests. It returns an error if
 // they cannot run; failed tests are in the report.
 func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, span *progress.Span) (*testReport, error) {
+	report, err := runDecisionTests(ctx, b, tests, filter, span)
+	if err != nil {
+		return nil, err
+	}
+	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); span.Count(1, "cases run") })
+}
+
+// DecisionTests runs the tests of a directory and of more files. It returns the cases that
+// fail by a bundle, by TEST/CASE with why, and how many cases there are.
+func DecisionTests(ctx context.Context, b *bundles.Bundle, d *directory.Directory, files []string) (failed map[string]string, count int, err error) {
+	tests := directory.DocumentsOf[*decisiontest.DecisionTest](d)
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, 0, err
+		}
+		decoded := new(decisiontest.Family).Kinds().Decode(file, content, syntax.Options{})
+		if decoded.List.HasErrors() {
+			return nil, 0, fmt.Errorf("%s: %s", file, documents.Summary(decoded.List))
+		}
+		for _, one := range decoded.Documents {
+			if t, ok := one.(*decisiontest.DecisionTest); ok {
+				tests = append(tests, t)
+			}
+		}
+	}
+	within, p := progress.Start(ctx, progress.Test)
+	report, err := runDecisionTests(within, b, tests, regexp.MustCompile(""), p)
+	p.End(err)
+	if err != nil {
+		return nil, 0, err
+	}
+	failed = make(map[string]string)
+	for _, c := range report.Cases {
+		if !c.Passed {
+			failed[c.Test+"/"+c.Name] = c.Why
+		}
+	}
+	return failed, len(report.Cases), nil
+}
+
+func runDecisionTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, span *progress.Span) (*testReport, error) {
 	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
 	var at time.Time // zero means the current time
 	e, err := documents.Activate(ctx, b, engine.Options{Now: func() time.Time {
@@ -56,7 +100,7 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 			span.Count(1, "cases run")
 		}
 	}
-	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); span.Count(1, "cases run") })
+	return report, nil
 }
 
 // runCase answers one request and compares the decision with the expected one.
