@@ -44,14 +44,20 @@ func (o *Options) lacking(r *record, before, after statement.Verdict) (request m
 	if (len(out) > 0 || mentions("namespace labels are unknown") || mentions("podSecurity")) && lacks("namespaceLabels") {
 		out = append(out, fact{"namespaceLabels", anyOf(o.Facts.NamespaceLabels), !o.Facts.Complete})
 	}
-	if mentions("labelsContain undecidable") && lacks("labels") {
+	if mentions("labelsContain undecidable") && lacks("labels") && !r.selects {
 		out = append(out, fact{"labels", anyOf(o.Facts.Labels), !o.Facts.Complete})
 	}
-	if mentions("fieldsMutatable undecidable") && lacks("fields") {
-		out = append(out, fact{"fields", anyOf(o.Facts.Fields), !o.Facts.Complete})
+	selected := mentions("fieldsSelect undecidable") && !r.selects
+	if mutable := mentions("fieldsMutatable undecidable") && lacks("fields"); mutable || selected {
+		// No value of the request decides fieldsSelect in place of a selector.
+		out = append(out, fact{"fields", anyOf(o.Facts.Fields), selected || !o.Facts.Complete})
 	}
-	if restrictions := undecidable(before, after); len(restrictions) > 0 {
-		out = append(out, fact{"attributes", nodes(r.user, request), restrictions[0] != "sameMinionRestriction" || len(restrictions) > 1})
+	restrictions := undecidable(before, after)
+	if r.selects && strings.HasPrefix(r.user, nodePrefix) {
+		restrictions = slices.DeleteFunc(restrictions, func(name string) bool { return name == sameMinion })
+	}
+	if len(restrictions) > 0 {
+		out = append(out, fact{"attributes", nodes(r.user, request), restrictions[0] != sameMinion || len(restrictions) > 1})
 	}
 	return request, out
 }
@@ -73,7 +79,7 @@ func nodes(user string, request map[string]any) (out []any) {
 		value, _ := object[key].(string)
 		return value
 	}
-	requester, isNode := strings.CutPrefix(user, "system:node:")
+	requester, isNode := strings.CutPrefix(user, nodePrefix)
 	if !isNode {
 		requester = text(given, "minion")
 	}
@@ -96,13 +102,18 @@ func nodes(user string, request map[string]any) (out []any) {
 
 var undecidableText = regexp.MustCompile(`rule \d+: ([^ "]+) undecidable`)
 
+const (
+	nodePrefix = "system:node:"
+	sameMinion = "sameMinionRestriction"
+)
+
 // undecidable returns the restrictions beside those of labels and fields that decisions
 // name as undecidable: of nodes, CEL and extensions.
 func undecidable(verdicts ...statement.Verdict) []string {
 	var out []string
 	for _, v := range verdicts {
 		for _, found := range undecidableText.FindAllSubmatch(v.Decision, -1) {
-			if name := string(found[1]); name != "labelsContain" && name != "fieldsMutatable" && !slices.Contains(out, name) {
+			if name := string(found[1]); !slices.Contains([]string{"labelsContain", "fieldsMutatable", "fieldsSelect"}, name) && !slices.Contains(out, name) {
 				out = append(out, name)
 			}
 		}

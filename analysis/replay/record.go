@@ -12,6 +12,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/selector"
 )
 
 // The reasons for skipping a record.
@@ -39,6 +40,9 @@ type record struct {
 	time    time.Time
 	auditID string
 	user    string
+	// selects states that the selectors of the request are known, which decide alone what
+	// labels and fields the objects have.
+	selects bool
 	// skip is the reason for not replaying the record, empty without one. Time and user are
 	// known as far as the log has them.
 	skip string
@@ -224,6 +228,10 @@ func (e *auditEvent) record() *record {
 		request.Namespace, request.Name = e.Object.Namespace, e.Object.Name
 	}
 	r := &record{point: statement.PointAccess, question: request, user: who.Username, auditID: e.AuditID, time: e.Received}
+	if selector.Counts(request.Verb, request.Resource, request.Subresource) {
+		attributes, err := selector.OfURI(e.RequestURI)
+		request.Attributes, r.selects = attributes, err == nil
+	}
 	if r.time.IsZero() {
 		r.time = e.Stage
 	}

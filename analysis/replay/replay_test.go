@@ -260,3 +260,55 @@ func TestWhat(t *testing.T) {
 		}
 	}
 }
+
+// Of a list, the URI of an audit event has the selectors, which decide alone.
+func TestSelectorsOfAuditEvents(t *testing.T) {
+	event := `{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"@verb","user":{"username":"system:node:n"},"requestURI":"@uri",` +
+		`"objectRef":{"resource":"pods","namespace":"shop"},"annotations":{"authorization.k8s.io/decision":"allow"}}`
+	for _, row := range []struct{ verb, uri, want string }{
+		{"list", "/api/v1/namespaces/shop/pods?labelSelector=tier%3Dgold%2C%21old&limit=500", `{"labelSelector":[{"key":"old","operator":"DoesNotExist","values":[]},{"key":"tier","operator":"In","values":["gold"]}]}`},
+		{"watch", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn", `{"fieldSelector":[{"key":"spec.nodeName","operator":"In","values":["n"]}]}`},
+		{"deletecollection", "/api/v1/pods?labelSelector=a&labelSelector=b&labelSelector=", `{"labelSelector":[{"key":"a","operator":"Exists","values":[]}]}`},
+		{"list", "/api/v1/pods?labelSelector=n%3E3%2Ca", `{"labelSelector":[{"key":"a","operator":"Exists","values":[]}]}`},
+		{"list", "/api/v1/pods", "{}"},
+		{"watch", "/api/v1/watch/pods?labelSelector=a", "{}"},
+		{"get", "/api/v1/pods?labelSelector=a", "null"},
+		{"list", "/api/v1/pods?labelSelector=%3D%3D", "unknown"},
+		{"list", "/api/v1/pods?labelSelector=%zz", "unknown"},
+		{"list", "", "unknown"},
+	} {
+		r := parse([]byte(strings.NewReplacer("@verb", row.verb, "@uri", row.uri).Replace(event)))
+		got := "unknown"
+		if request := r.question.(*decision.Request); r.selects || row.verb == "get" {
+			got = jsonOf(t, request.Attributes)
+		}
+		if got != row.want {
+			t.Errorf("%s %s: got %s, want %s", row.verb, row.uri, got, row.want)
+		}
+	}
+}
+
+// What a list is decided by is certain if its selectors are known.
+func TestListsAreCertain(t *testing.T) {
+	event := `{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"list","user":{"username":"@user"},"requestURI":"@uri",` +
+		`"objectRef":{"resource":"pods"},"annotations":{"authorization.k8s.io/decision":"allow"}}`
+	for _, row := range []struct{ user, uri, restriction, want string }{
+		{"a", "/api/v1/pods", "labelsContain", ""},
+		{"a", "", "labelsContain", "labels"},
+		{"a", "/api/v1/pods", "fieldsSelect", ""},
+		{"a", "/api/v1/pods?labelSelector=%3D", "fieldsSelect", "fields"},
+		{"system:node:n", "/api/v1/pods", "sameMinionRestriction", ""},
+		{"a", "/api/v1/pods", "sameMinionRestriction", "attributes"},
+	} {
+		r := parse([]byte(strings.NewReplacer("@user", row.user, "@uri", row.uri).Replace(event)))
+		v := statement.Verdict{Outcome: "none", Decision: []byte(`{"warnings":["RoleBinding b rule 0: ` + row.restriction + ` undecidable: x"]}`)}
+		_, facts := (&Options{Facts: statement.Facts{Labels: []map[string]string{{}}, Complete: true}}).lacking(r, v, v)
+		got := ""
+		if len(facts) > 0 {
+			got = facts[0].name
+		}
+		if got != row.want {
+			t.Errorf("%s by %q, %s: got %q, want %q", row.uri, row.user, row.restriction, got, row.want)
+		}
+	}
+}
