@@ -34,14 +34,14 @@ func (a *Asker) Grants(ctx context.Context, user string, groups []string, namesp
 			q.Stated[key] = value
 		}
 		q.Open = slices.DeleteFunc(append(Facts(), at.open...), func(key string) bool { _, known := stated[key]; return known })
-		if err := a.grants(ctx, q, out); err != nil {
+		if err := a.grants(ctx, q, user, out); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (a *Asker) grants(ctx context.Context, q *Question, out *Grants) error {
+func (a *Asker) grants(ctx context.Context, q *Question, user string, out *Grants) error {
 	if err := a.prepare(q); err != nil {
 		return err
 	}
@@ -75,7 +75,11 @@ func (a *Asker) grants(ctx context.Context, q *Question, out *Grants) error {
 			}
 		}
 		if !isWhole {
-			out.Omitted = append(out.Omitted, s.Title())
+			title := s.Title()
+			if selectors := s.Selectors(user); selectors != "" {
+				title += " (holds with " + selectors + ")"
+			}
+			out.Omitted = append(out.Omitted, title)
 		}
 	}
 	out.Omitted = tables.Once(out.Omitted)

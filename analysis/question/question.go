@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -45,6 +46,11 @@ func (q *QuestionJSON) holders() []string {
 	user, _ := q.Subject[subjectUser].(string)
 	groups, _ := q.Subject[subjectGroups].([]string)
 	return statement.Principals(user, groups)
+}
+
+// isSelecting reports whether servers apply selectors to the requests of the question.
+func (q *Question) isSelecting() bool {
+	return q.target != nil && q.open["attributes"] && selector.Counts(q.target.Verb, q.target.Resource, q.target.Subresource)
 }
 
 // Facts are the members of a request, beside its name, that a question leaves open unless

@@ -156,7 +156,7 @@ func (q *Question) resource(s *statement.Statement, deny, denials []*statement.S
 	if namespaces, names, resources := s.Pods(); len(names) > 0 {
 		out.Verbs, out.APIGroups, out.Namespaces, out.Resources, out.ResourceNames = []string{"*"}, []string{""}, namespaces, resources, names
 	}
-	out.Text = statement.ConditionText([]*statement.Statement{s}, map[string]bool{"cluster": q.open["cluster"]})
+	out.Text = statement.ConditionText([]*statement.Statement{s}, map[string]bool{"cluster": q.open["cluster"]}, false)
 	var touching []string
 	for _, d := range slices.Concat(deny, denials) {
 		if d.Step < s.Step && q.find([]*statement.Statement{s, d}, nil, principals) != nil {

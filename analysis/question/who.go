@@ -324,7 +324,9 @@ func (a *Asker) subject(ctx context.Context, q *Question, deny, own []*statement
 	if err != nil || example == nil && !inexact {
 		return nil, err
 	}
-	out.Example = example
+	if out.Example, err = a.selected(ctx, q, example); err != nil {
+		return nil, err
+	}
 	counter, unsure := q.counterexample(own, principals)
 	if counter != nil {
 		object := counter.Object(statement.PointAccess)
@@ -340,9 +342,23 @@ func (a *Asker) subject(ctx context.Context, q *Question, deny, own []*statement
 	}
 	if out.Inexact = inexact || unsure && out.Counterexample == nil; out.Inexact || out.Counterexample != nil {
 		out.Verdict = verdictSometimes
-		out.Text = statement.ConditionText(own, q.open)
+		out.Text = statement.ConditionText(own, q.open, q.isSelecting())
 	}
 	return out, nil
+}
+
+// selected returns an allowed request with a selector in the place of the labels of its object, if
+// a server applies selectors to it and the selector decides alike: a list has no object.
+func (a *Asker) selected(ctx context.Context, q *Question, example map[string]any) (map[string]any, error) {
+	with := statement.Selecting(example)
+	if with == nil || !q.open["labels"] || !q.open["attributes"] {
+		return example, nil
+	}
+	v, err := a.Judge(ctx, statement.PointAccess, statement.Encode(with))
+	if err != nil || v.Outcome != statement.OutcomeAllow {
+		return example, err
+	}
+	return with, nil
 }
 
 // example returns a request that is allowed by one of the principal's own statements. It

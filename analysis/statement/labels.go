@@ -2,6 +2,7 @@ package statement
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -196,4 +197,48 @@ func (s *Search) labelParts(p labelled) []*labelPart {
 		join(t, true)
 	}
 	return parts
+}
+
+// Selectors states the selectors with which the rule of an allow statement holds for a list by a
+// user, such as "label selector tier=gold"; empty if no selector is enough, or none is needed.
+func (s *Statement) Selectors(user string) string {
+	rule, ok := s.Rule().(*OriginRule)
+	if !ok || rule.deny || rule.restrictions == nil || rule.opaque() != "" || !rule.canList() {
+		return ""
+	}
+	var parts []string
+	add := func(name string, entries []tables.Entry) {
+		var texts []string
+		for _, e := range entries {
+			text := e.Key
+			if e.Value != nil {
+				text += "=" + *e.Value
+			}
+			texts = append(texts, text)
+		}
+		if len(texts) > 0 {
+			parts = append(parts, name+" selector "+strings.Join(texts, ","))
+		}
+	}
+	add("label", rule.restrictions.Labels)
+	fields := slices.Clone(rule.restrictions.Select)
+	if rule.restrictions.SameMinion {
+		own, isNode := strings.CutPrefix(user, nodePrefix)
+		if !isNode || own == "" {
+			return ""
+		}
+		fields = append(fields, tables.Entry{Key: "spec.nodeName", Value: &own})
+	}
+	add("field", fields)
+	return strings.Join(parts, " and ")
+}
+
+// canList reports whether the rule has a verb to which servers apply selectors, and its fields leave
+// that one.
+func (o *OriginRule) canList() bool {
+	verbs := []string{"list", "watch"}
+	if len(o.restrictions.Fields) == 0 {
+		verbs = append(verbs, "deletecollection")
+	}
+	return slices.ContainsFunc(verbs, func(verb string) bool { return o.matchVerbs(verb, "") })
 }

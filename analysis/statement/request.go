@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -246,5 +247,28 @@ func Principals(user string, groups []string) []string {
 	for _, group := range groups {
 		out = append(out, GroupPrefix+group)
 	}
+	return out
+}
+
+// Selecting returns a request with a label selector for the labels of its object, or nil if it has
+// none, has a selector already, or is one to which servers apply no selectors.
+func Selecting(request map[string]any) map[string]any {
+	text := func(key string) string { value, _ := request[key].(string); return value }
+	labels, _ := request["labels"].(map[string]string)
+	attributes, _ := request["attributes"].(map[string]any)
+	if len(labels) == 0 || attributes[selector.LabelKey] != nil || !selector.Counts(text("verb"), text("resource"), text("subresource")) {
+		return nil
+	}
+	var requirements []selector.Requirement
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		requirements = append(requirements, selector.Is(key, labels[key]))
+	}
+	attributes = maps.Clone(attributes)
+	if attributes == nil {
+		attributes = make(map[string]any)
+	}
+	attributes[selector.LabelKey] = selector.Written(requirements)
+	out := With(request, "attributes", attributes)
+	delete(out, "labels")
 	return out
 }

@@ -16,15 +16,15 @@ func JoinTexts(texts ...string) string {
 
 // ConditionText states what allow statements require beyond members of a request that are
 // stated, and where they hold if the namespace is open. It is empty if one of them requires
-// nothing.
-func ConditionText(list []*Statement, open map[string]bool) string {
+// nothing. isSelecting states that servers apply selectors to the requests.
+func ConditionText(list []*Statement, open map[string]bool, isSelecting bool) string {
 	var texts []string
 	places := make(map[string][]string) // by requirement; the empty place is everywhere
 	for _, s := range list {
 		if s.Effect != OutcomeAllow {
 			continue
 		}
-		text, place := JoinTexts(openText(s, open), requirement(s)), ""
+		text, place := JoinTexts(openText(s, open), requirement(s, isSelecting)), ""
 		if open["namespace"] {
 			place = s.Namespace
 		}
@@ -44,7 +44,7 @@ func ConditionText(list []*Statement, open map[string]bool) string {
 	var denials []string
 	for _, s := range list {
 		if s.Effect == OutcomeDeny {
-			denials = append(denials, denialText(s))
+			denials = append(denials, denialText(s, isSelecting))
 		}
 	}
 	if len(denials) > 0 {
@@ -54,8 +54,8 @@ func ConditionText(list []*Statement, open map[string]bool) string {
 }
 
 // denialText names a deny rule, with what it requires.
-func denialText(s *Statement) string {
-	if text := requirement(s); text != "" {
+func denialText(s *Statement, isSelecting bool) string {
+	if text := requirement(s, isSelecting); text != "" {
 		return text + " (" + s.Title() + ")"
 	}
 	return s.Title()
@@ -85,7 +85,7 @@ func openText(s *Statement, open map[string]bool) string {
 }
 
 // requirement states what one statement requires.
-func requirement(s *Statement) string {
+func requirement(s *Statement, isSelecting bool) string {
 	switch c := s.Rule().(type) {
 	case *KubernetesRule:
 		if len(c.Names) > 0 {
@@ -95,7 +95,14 @@ func requirement(s *Statement) string {
 		return "pod " + strings.Join(Shorten(podNames(c.s.Pods)), ", ")
 	case *OriginRule:
 		if c.restrictions != nil {
-			return restrictionText(c.restrictions.Written(), Longest)
+			written := c.restrictions.Written()
+			text := restrictionText(written, Longest)
+			if selectors := selectorText(written); isSelecting && selectors != "" {
+				delete(written, "labelsContain")
+				delete(written, "fieldsSelect")
+				text = strings.TrimSuffix(selectors+" and "+restrictionText(written, Longest), " and ")
+			}
+			return text
 		}
 	}
 	return ""
@@ -108,6 +115,17 @@ func podNames(pods []tables.PodName) []string {
 		out = append(out, p.Namespace+"/"+p.Name)
 	}
 	return out
+}
+
+// selectorText states what the selectors of a request must imply.
+func selectorText(restrictions map[string]any) string {
+	var parts []string
+	for _, of := range [][2]string{{"labelsContain", "label"}, {"fieldsSelect", "field"}} {
+		if entries, _ := restrictions[of[0]].([]string); len(entries) > 0 {
+			parts = append(parts, of[1]+" selector implies "+strings.Join(entries, ","))
+		}
+	}
+	return strings.Join(parts, " and ")
 }
 
 // longestExpression is how much of an expression a text shows.

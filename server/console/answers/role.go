@@ -91,7 +91,7 @@ func rulesOfRole(world *statement.World, key string, role *tables.Role) []consol
 		rules = append(rules, rule)
 	}
 	for i, r := range world.RulesOf(key) {
-		rules[i].Condition = statement.ConditionText([]*statement.Statement{{Effect: statement.OutcomeAllow, Condition: r.Condition}}, nil)
+		rules[i].Condition = statement.ConditionText([]*statement.Statement{{Effect: statement.OutcomeAllow, Condition: r.Condition}}, nil, false)
 	}
 	return rules
 }
