@@ -4,6 +4,9 @@
 #
 #   POLICIES=folder BASE=revision FAIL_ON=any EXPECT=file AUTHOR=user .ci/action/compare.sh FOLDER
 #
+# With APPLY_TO=CONTEXT, and PRUNE=MARK, that cluster is compared with itself after the documents
+# are applied to it.
+#
 # FOLDER gets report.md, diff.json, check.sarif, diff.sarif if the revisions can be compared,
 # junit.xml and status, which is empty or names what failed. BASE...HEAD is compared: what the change adds.
 set -uo pipefail
@@ -58,4 +61,16 @@ cat "$folder/errors" >&2
 rm "$folder/errors"
 "${compare[@]}" -o json --fail-on none >"$folder/diff.json"
 "${compare[@]}" -o sarif --fail-on none | sarif diff
+if [ -n "${APPLY_TO:-}" ]; then
+	gate=(writ diff --apply "kube:$APPLY_TO" "$POLICIES" --fail-on "${FAIL_ON:-any}" --summary "$folder/gate.txt")
+	[ -z "${EXPECT:-}" ] || gate+=(--expect "$EXPECT")
+	[ -z "${PRUNE:-}" ] || gate+=(--prune "$PRUNE")
+	"${gate[@]}" || failed+=(gate)
+	{
+		echo
+		echo "### Applied to $APPLY_TO"
+		echo
+		[ ! -s "$folder/gate.txt" ] || sed 's/^/    /' "$folder/gate.txt"
+	} >>"$folder/report.md"
+fi
 printf '%s' "${failed[*]}" >"$folder/status"

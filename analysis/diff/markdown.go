@@ -62,7 +62,7 @@ func (r *Report) markdown(shown int, classes map[string]*Class, blocks []string)
 	}
 	for i := range r.parts[:shown] {
 		g := &r.parts[i]
-		out.Addf("| **%s**%s | %s | %s |", g.Change, g.expected(classes), EscapeMarkdown(g.Summary), EscapeMarkdown(strings.Join(inJSON.list(g.documents()), ", ")))
+		out.Addf("| **%s**%s | %s | %s |", g.Change, EscapeMarkdown(g.expected(classes)), EscapeMarkdown(g.Summary), EscapeMarkdown(strings.Join(inJSON.list(g.documents()), ", ")))
 	}
 	out.Addf("")
 	for _, block := range blocks {

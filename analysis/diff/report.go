@@ -59,6 +59,9 @@ type Class struct {
 	Summary  string   `json:"summary"`
 	Dangers  []string `json:"dangers"`
 	Accepted bool     `json:"accepted"`
+	// Reason is why and until when the class is accepted, and Expired states that it was.
+	Reason  string `json:"reason,omitempty"`
+	Expired bool   `json:"expired,omitempty"`
 	// At is the first time at which the class holds, if several are compared.
 	At *time.Time `json:"at,omitempty"`
 

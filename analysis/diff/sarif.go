@@ -82,7 +82,7 @@ func (r *Report) sarifResult(k *Class, causes []Cause) map[string]any {
 		result["locations"] = []any{SARIFLocation(source)}
 	}
 	if k.Accepted {
-		result["suppressions"] = []any{map[string]any{"kind": "external", "justification": "listed as an expected change"}}
+		result["suppressions"] = []any{map[string]any{"kind": "external", "justification": strings.TrimSuffix("listed as an expected change: "+k.Reason, ": ")}}
 	}
 	return result
 }

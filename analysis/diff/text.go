@@ -14,10 +14,12 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Fails reports whether the report has changes that count: gain, loss, any or none.
+// Fails reports whether the report has changes that count: gain, loss, any or none. A class that
+// was accepted until an earlier time counts whatever its changes are.
 func (r *Report) Fails(on string) bool {
 	for i := range r.Classes {
-		if k := &r.Classes[i]; !k.Accepted && slices.ContainsFunc(k.Changes, func(c string) bool { return Counts(on, c) }) {
+		k := &r.Classes[i]
+		if k.Expired && on != "none" || !k.Accepted && slices.ContainsFunc(k.Changes, func(c string) bool { return Counts(on, c) }) {
 			return true
 		}
 	}
@@ -61,6 +63,50 @@ func (r *Report) Text(limit int, full bool) string {
 	}
 	for line := range strings.Lines(r.Claim()) {
 		out.Addf("%s", strings.TrimSuffix(line, "\n"))
+	}
+	return out.String()
+}
+
+// Brief returns the outcome of the report, as Fails has it, in at most so many bytes: its counts, and a
+// line for each group from the most dangerous one on. Groups that have no room are counted.
+func (r *Report) Brief(on string, most int) string {
+	head := "writ: nothing that counts changes: "
+	if r.Fails(on) {
+		head = "writ: changes that count (--fail-on " + on + "): "
+	}
+	head += cmp.Or(r.counts(), r.noDifference()) + ". " + diag.Line("Compared with "+r.A.Source+", revision "+r.A.Revision) + ".\n"
+	classes := r.byID()
+	var lines []string
+	for i := range r.parts {
+		g := &r.parts[i]
+		lines = append(lines, diag.Line(fmt.Sprintf("%s: %s%s (%s)", g.Change, g.Summary, g.expected(classes), strings.Join(inJSON.list(g.documents()), ", ")))+"\n")
+	}
+	for _, note := range r.Notes {
+		lines = append(lines, diag.Line("note: "+note)+"\n")
+	}
+	return Cut(head, lines, most)
+}
+
+// Cut returns a text with the lines that have room in so many bytes; others are counted.
+func Cut(head string, lines []string, most int) string {
+	if len(head) > most {
+		return strings.ToValidUTF8(head[:most], "")
+	}
+	const longestRest = len("and 1000000000 more lines\n")
+	var out strings.Builder
+	out.WriteString(head)
+	for i, line := range lines {
+		room := most - out.Len()
+		if i < len(lines)-1 {
+			room -= longestRest
+		}
+		if len(line) > room {
+			if rest := fmt.Sprintf("and %s more\n", diag.Counted(len(lines)-i, "line")); out.Len()+len(rest) <= most {
+				out.WriteString(rest)
+			}
+			break
+		}
+		out.WriteString(line)
 	}
 	return out.String()
 }
@@ -152,21 +198,30 @@ func (g *Group) transitions(classes map[string]*Class) []*Transition {
 	return out
 }
 
-// expected states which classes of a group are.
+// expected states which classes of a group are, and why.
 func (g *Group) expected(classes map[string]*Class) string {
 	n := 0
+	var reasons []string
 	for _, id := range g.Classes {
-		if classes[id].Accepted {
+		if k := classes[id]; k.Accepted {
 			n++
+			if k.Reason != "" {
+				reasons = append(reasons, k.Reason)
+			}
 		}
 	}
+	text := "expected"
 	switch n {
 	case 0:
 		return ""
 	case len(g.Classes):
-		return " (expected)"
+	default:
+		text = fmt.Sprintf("%d of %d expected", n, len(g.Classes))
 	}
-	return fmt.Sprintf(" (%d of %d expected)", n, len(g.Classes))
+	if reasons = tables.Once(reasons); len(reasons) > 0 {
+		text += ": " + strings.Join(reasons, "; ")
+	}
+	return " (" + text + ")"
 }
 
 // remarks returns what a group leaves out, whom it concerns and what it is about if its

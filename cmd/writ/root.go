@@ -76,7 +76,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 	root.AddCommand(
-		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewFilter(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewVerify(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), changes.NewEscalations(s), changes.NewReach(s), changes.NewShrink(s, evaluate.DecisionTests), serve.New(s),
+		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewFilter(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewExpect(s), changes.NewVerify(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), changes.NewEscalations(s), changes.NewReach(s), changes.NewShrink(s, evaluate.DecisionTests), serve.New(s),
 		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))

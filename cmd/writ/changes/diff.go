@@ -44,8 +44,15 @@ The comparison is at --now and at each later time at which a policy begins or
 ends to hold that is not the same in A and B. --all-times adds the times of
 policies that are the same; --at TIME compares at that time alone.
 
+With --apply, B is A after the documents of B are applied to it: each replaces
+the document of its kind, namespace and name, and all others of A stay. --prune
+takes out those of A that carry a label or an annotation and that B lacks, as
+Argo CD and Flux do.
+
 --expect FILE accepts the changes that an ExpectedChanges document lists by
-class and change; --write-expect FILE writes that document.
+class and change; --write-expect FILE writes that document. An entry may have
+until: TIME, the last time at which it counts, and reason: TEXT, which is shown.
+writ expect --clean FILE removes entries of changes that are done.
 
 Exit status 0: no difference that --fail-on counts; 1: there is one; 2: usage,
 or no comparison was possible.`
@@ -53,6 +60,7 @@ or no comparison was possible.`
 const diffExamples = `  writ diff main:policies policies
   writ diff main...HEAD policies -o markdown
   writ diff old.tar.gz policies --fail-on gain
+  writ diff --apply kube: policies --fail-on gain --expect gate/expect.yaml
   writ diff <(kustomize build old) <(kustomize build new)
   writ diff main.. policies --point access -o requests | writ eval --policies policies`
 
@@ -71,6 +79,9 @@ type diffOptions struct {
 	write      string
 	details    bool
 	allTimes   bool
+	apply      bool
+	prune      []string
+	summary    string
 }
 
 // NewDiff returns the command diff.
@@ -83,7 +94,7 @@ func NewDiff(s cli.Streams) *cobra.Command {
 		Example: diffExamples,
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return reportError(s, o.format, o.compare(cmd, s, args))
+			return reportError(s, o.format, o.summarized(o.compare(cmd, s, args)))
 		},
 	}
 	f := cmd.Flags()
@@ -100,7 +111,9 @@ func NewDiff(s cli.Streams) *cobra.Command {
 	f.IntVar(&o.maxClasses, "max-classes", 100000, "largest `number` of classes; more are an error")
 	f.StringVar(&o.expect, "expect", "", "`file` with expected changes, which do not count")
 	f.StringVar(&o.write, "write-expect", "", "write the changes that were found to a `file` for --expect")
-	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "at", "all-times", "details", "expect", "write-expect")
+	f.StringVar(&o.summary, "summary", "", "write the result in at most 4,096 bytes to a `file`, such as /dev/termination-log")
+	o.addApply(cmd)
+	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "at", "all-times", "details", "expect", "write-expect", "summary")
 	o.documents.Add(cmd)
 	return cmd
 }
@@ -178,6 +191,9 @@ func (o *diffOptions) check(cmd *cobra.Command) error {
 	if o.limit < 0 {
 		return cli.Usagef(cmd, "--limit must not be below 0")
 	}
+	if len(o.prune) > 0 && !o.apply {
+		return cli.Usagef(cmd, "--prune requires --apply")
+	}
 	if o.write == "-" {
 		return cli.Usagef(cmd, "--write-expect names a file: the report is on standard output")
 	}
@@ -185,40 +201,28 @@ func (o *diffOptions) check(cmd *cobra.Command) error {
 }
 
 func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) error {
-	ctx := cmd.Context()
 	if err := o.check(cmd); err != nil {
-		return err
-	}
-	at, err := o.time(cmd)
-	if err != nil {
 		return err
 	}
 	var expected []diff.ExpectedChange
 	if o.expect != "" {
+		var err error
 		if expected, err = readExpected(o.expect, s); err != nil {
 			return err
 		}
 	}
-	from, err := inputs(cmd, args)
-	if err != nil {
-		return err
-	}
-	l := &loader{documents: &o.documents, streams: s, now: func() time.Time { return at }}
-	a, b, err := l.loadBoth(ctx, from)
-	if err != nil {
-		return err
-	}
-	options := diff.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses, Details: o.details, AllTimes: o.allTimes}
-	if o.at == "" {
-		options.SetNow = func(t time.Time) { at = t }
-	}
-	report, err := diff.Compare(ctx, a, b, options)
+	report, err := o.report(cmd, s, args)
 	if err != nil {
 		return err
 	}
 	report.Accept(expected)
 	if o.write != "" {
-		if err := writeExpected(o.write, report); err != nil {
+		if err := writeExpected(o.write, report, expected); err != nil {
+			return err
+		}
+	}
+	if o.summary != "" {
+		if err := writeSummary(o.summary, report.Brief(o.failOn, maxSummary)); err != nil {
 			return err
 		}
 	}
@@ -229,6 +233,39 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 		return &cli.Finding{}
 	}
 	return nil
+}
+
+// report compares the revisions that arguments name.
+func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (*diff.Report, error) {
+	at, err := o.time(cmd)
+	if err != nil {
+		return nil, err
+	}
+	from, err := inputs(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{documents: &o.documents, streams: s, now: func() time.Time { return at }}
+	load, notes := l.loadBoth, []string(nil)
+	if o.apply {
+		if load, err = o.applying(cmd, l, at, &notes); err != nil {
+			return nil, err
+		}
+	}
+	a, b, err := load(cmd.Context(), from)
+	if err != nil {
+		return nil, err
+	}
+	options := diff.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses, Details: o.details, AllTimes: o.allTimes}
+	if o.at == "" {
+		options.SetNow = func(t time.Time) { at = t }
+	}
+	report, err := diff.Compare(cmd.Context(), a, b, options)
+	if err != nil {
+		return nil, err
+	}
+	report.Notes = append(report.Notes, notes...)
+	return report, nil
 }
 
 // time returns the first time of the comparison.

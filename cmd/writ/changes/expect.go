@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -30,6 +31,16 @@ type expectedChange struct {
 	ID     string `yaml:"id"`
 	Change string `yaml:"change"`
 	Text   string `yaml:"text"`
+	Until  string `yaml:"until,omitempty"`
+	Reason string `yaml:"reason,omitempty"`
+}
+
+func (c *expectedChange) read() (e diff.ExpectedChange, err error) {
+	e = diff.ExpectedChange{ID: c.ID, Change: c.Change, Text: c.Text, Reason: c.Reason}
+	if c.Until != "" {
+		e.Until, err = dates.Parse(c.Until)
+	}
+	return e, err
 }
 
 const (
@@ -61,7 +72,11 @@ func readExpected(name string, s cli.Streams) ([]diff.ExpectedChange, error) {
 		case !slices.Contains(diff.Kinds(), c.Change):
 			return nil, bad("line %d: changes[%d].change must be one of %s", lineOf(content, i), i, strings.Join(diff.Kinds(), ", "))
 		}
-		out = append(out, diff.ExpectedChange(c))
+		e, err := c.read()
+		if err != nil {
+			return nil, bad("line %d: changes[%d].until must be an RFC 3339 time such as 2026-01-31T09:00:00Z, not %q", lineOf(content, i), i, c.Until)
+		}
+		out = append(out, e)
 	}
 	return out, nil
 }
@@ -87,13 +102,18 @@ func lineOf(content []byte, i int) int {
 	return document.Spec.Changes[i].Line
 }
 
-// writeExpected writes the changes of a report for --expect.
-func writeExpected(name string, r *diff.Report) error {
+// writeExpected writes the changes of a report for --expect, with the reasons and times of
+// earlier entries.
+func writeExpected(name string, r *diff.Report, earlier []diff.ExpectedChange) error {
 	document := expectedChanges{APIVersion: expectedVersion, Kind: expectedKind}
 	document.Metadata.Name = "expected"
 	document.Spec.Changes = []expectedChange{}
-	for _, c := range r.Expected() {
-		document.Spec.Changes = append(document.Spec.Changes, expectedChange(c))
+	for _, c := range r.Expected(earlier) {
+		written := expectedChange{ID: c.ID, Change: c.Change, Text: c.Text, Reason: c.Reason}
+		if !c.Until.IsZero() {
+			written.Until = dates.Format(c.Until)
+		}
+		document.Spec.Changes = append(document.Spec.Changes, written)
 	}
 	content, err := yaml.Marshal(document)
 	if err != nil {

@@ -32,6 +32,9 @@ type Flags struct {
 	Part bool
 	// Strict makes warnings errors.
 	Strict bool
+	// Annotations are kept of the objects of a cluster, beside those that documents can mean
+	// something by.
+	Annotations []string
 
 	baseline, writeBaseline string // paths
 

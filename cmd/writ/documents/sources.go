@@ -75,7 +75,7 @@ func (d *Flags) openMember(arg string, in io.Reader) (source.Member, error) {
 	case location.Git != nil:
 		m.Source = git.Open(git.Options{Location: *location.Git, NoIgnore: d.NoIgnore})
 	case location.Kube != nil:
-		if m.Source, err = kube.Open(kube.Options{Location: *location.Kube, Kinds: translator.ServedKinds()}); err != nil {
+		if m.Source, err = kube.Open(kube.Options{Location: *location.Kube, Kinds: translator.ServedKinds(), Annotations: d.Annotations}); err != nil {
 			return m, fmt.Errorf("%s: %w", arg, err)
 		}
 	default:

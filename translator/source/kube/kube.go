@@ -28,8 +28,11 @@ const (
 type Options struct {
 	Location source.KubeLocation
 	// Kinds are the kinds that writ reads.
-	Kinds  []source.Kind
-	Limits source.Limits
+	Kinds []source.Kind
+	// Annotations are names of annotations that a snapshot keeps, beside those that documents
+	// can mean something by. A Source that watches keeps none of them.
+	Annotations []string
+	Limits      source.Limits
 	// Settle is how long the objects must stay unchanged before Watch notifies. Zero
 	// notifies at once.
 	Settle time.Duration

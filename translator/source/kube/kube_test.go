@@ -207,6 +207,19 @@ func TestSnapshotEndsInTime(t *testing.T) {
 	}
 }
 
+// Annotations by which tools mark what they have applied are kept where they are asked for.
+func TestAnnotationsThatAreAskedFor(t *testing.T) {
+	object := map[string]any{"metadata": map[string]any{"name": "a", "annotations": map[string]any{"track": "x", "other": "y", "writ.dev/from": "z"}}}
+	for want, names := range map[string][]string{
+		`{"metadata":{"annotations":{"track":"x","writ.dev/from":"z"},"name":"a"}}`: {"track"},
+		`{"metadata":{"annotations":{"writ.dev/from":"z"},"name":"a"}}`:             nil,
+	} {
+		if text, err := json.Marshal(prune(object, names...)); err != nil || string(text) != want {
+			t.Errorf("got %s, %v, want %s", text, err, want)
+		}
+	}
+}
+
 // Sessions are approved and end in their status, and lead to their escalations by owner
 // references. Of all other objects the status is not policy.
 func TestStatusOfSessionsIsPolicy(t *testing.T) {

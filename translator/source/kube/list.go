@@ -66,7 +66,7 @@ func (s *Source) listPages(ctx context.Context, r resource, size int64) ([]sourc
 		if !ok {
 			return errNotObject
 		}
-		file, err := r.file(object)
+		file, err := r.file(object, s.o.Annotations...)
 		files = append(files, file)
 		progress.FromContext(ctx).Count(1, "objects read")
 		return err

@@ -32,20 +32,20 @@ const breakglass = "breakglass.t-caas.telekom.com/"
 var breakglassMetadata = []string{"ownerReferences", "uid"}
 
 // file returns an object as a file of a snapshot: JSON with sorted keys. It returns an
-// error if the object has no name.
-func (r resource) file(object *unstructured.Unstructured) (source.File, error) {
+// error if the object has no name. Some annotations are kept beside those that are policy.
+func (r resource) file(object *unstructured.Unstructured, annotations ...string) (source.File, error) {
 	if object.GetName() == "" {
 		return source.File{}, fmt.Errorf("an object of kind %s has no name", r.Kind)
 	}
-	content, err := json.Marshal(prune(object.Object))
+	content, err := json.Marshal(prune(object.Object, annotations...))
 	if err != nil {
 		return source.File{}, fmt.Errorf("%s: %w", r.path(object), err)
 	}
 	return source.File{Path: r.path(object), Content: content, Hash: sha256.Sum256(content), Object: true}, nil
 }
 
-// prune returns an object without what is not policy.
-func prune(object map[string]any) map[string]any {
+// prune returns an object without what is not policy. Some annotations are kept besides.
+func prune(object map[string]any, more ...string) map[string]any {
 	out := make(map[string]any, len(object))
 	for key, value := range object {
 		out[key] = value
@@ -73,7 +73,7 @@ func prune(object map[string]any) map[string]any {
 				metadata[key] = value
 			}
 		}
-		if annotations := policyAnnotations(all["annotations"]); len(annotations) > 0 {
+		if annotations := policyAnnotations(all["annotations"], more); len(annotations) > 0 {
 			metadata["annotations"] = annotations
 		}
 		out["metadata"] = metadata
@@ -105,12 +105,12 @@ func readiness(status any) any {
 	return nil
 }
 
-// policyAnnotations returns the annotations that are policy.
-func policyAnnotations(all any) map[string]any {
+// policyAnnotations returns the annotations that are policy, and those of some names.
+func policyAnnotations(all any, names []string) map[string]any {
 	annotations, _ := all.(map[string]any)
 	out := make(map[string]any)
 	for key, value := range annotations {
-		if strings.HasPrefix(key, annotationPrefix) {
+		if strings.HasPrefix(key, annotationPrefix) || slices.Contains(names, key) {
 			out[key] = value
 		}
 	}
