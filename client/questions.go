@@ -15,6 +15,8 @@ type WhoCanQuestion struct {
 	// Open are the members that may have any value. Nil leaves the name and all facts open
 	// that Request does not have.
 	Open []string `json:"open,omitempty"`
+	// Potential adds who could get it.
+	Potential bool `json:"potential,omitempty"`
 }
 
 // WhoCan is the answer to a WhoCanQuestion.
@@ -25,8 +27,10 @@ type WhoCan struct {
 	ServiceAccounts []string `json:"serviceAccounts"`
 	// Subjects are the same, with the reason.
 	Subjects []WhoCanSubject `json:"subjects"`
-	Warnings []string        `json:"warnings"`
-	Revision string          `json:"revision"`
+	// Potential are those who could get it, nil unless the question asks for them.
+	Potential []WhoCanPotential `json:"potential"`
+	Warnings  []string          `json:"warnings"`
+	Revision  string            `json:"revision"`
 }
 
 // WhoCanSubject is a subject who may do it.
@@ -40,6 +44,34 @@ type WhoCanSubject struct {
 	// Example is a request that is allowed, Counterexample one that is not; nil without one.
 	Example        map[string]any `json:"example"`
 	Counterexample map[string]any `json:"counterexample"`
+}
+
+// WhoCanPotential is a subject who could get it: a group by an escalation that it may
+// request, or the user of a session that begins later.
+type WhoCanPotential struct {
+	Subject string `json:"subject"`
+	// Escalation is NAMESPACE/NAME, Group what it lends and Clusters where; empty for a
+	// session, as is Verdict.
+	Escalation string   `json:"escalation"`
+	Group      string   `json:"group"`
+	Clusters   []string `json:"clusters"`
+	Verdict    string   `json:"verdict"`
+	// Approval is who approves a request; nil for a session.
+	Approval *WhoCanApproval `json:"approval"`
+	// Session begins at From and ends at Until, which are empty where that is not known.
+	Session string `json:"session"`
+	From    string `json:"from"`
+	Until   string `json:"until"`
+}
+
+// WhoCanApproval is who approves a request for an escalation.
+type WhoCanApproval struct {
+	Users  []string `json:"users"`
+	Groups []string `json:"groups"`
+	// SelfApproval states that who requests it may approve it too.
+	SelfApproval bool `json:"selfApproval"`
+	// Domains are those that addresses of approvers must have; empty for any.
+	Domains []string `json:"domains"`
 }
 
 // WhoCan lists who may do something.

@@ -24,12 +24,13 @@ type Allowance struct {
 }
 
 // Allowance returns what principals are allowed of the requests of a question, nil for
-// nothing. In contrast to WhoCan it counts the denials of deny policies.
-func (a *Asker) Allowance(ctx context.Context, q *Question, principals []string) (*Allowance, error) {
+// nothing. In contrast to WhoCan it counts the denials of deny policies: of those that deny
+// has, which are all that may fit.
+func (a *Asker) Allowance(ctx context.Context, q *Question, principals []string, deny []*statement.Statement) (*Allowance, error) {
 	if err := a.prepare(q); err != nil {
 		return nil, err
 	}
-	f := q.fit(a.World.Deny)
+	f := q.fit(deny)
 	own := slices.DeleteFunc(a.bound(q, principals), func(s *statement.Statement) bool { return !f.fits(q, s) })
 	subject, err := a.subject(ctx, q, f.deny, own, principals)
 	if err != nil || subject == nil {

@@ -24,6 +24,10 @@ type Question struct {
 	// subjects up to one.
 	Limit int
 	After string
+	// Potential adds to an answer of WhoCan who could get it.
+	Potential bool
+
+	within *statement.Statement // nil, or what all requests of the question fit
 
 	cluster string // of the revision that is asked, empty for all
 

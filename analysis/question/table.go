@@ -43,6 +43,7 @@ func (w *WhoCan) Table() string {
 		out.Addf("%s, where: %s.", who, strings.Join(denied, "; "))
 	}
 	w.members(&out)
+	w.potentialText(&out)
 	return completed(out.String())
 }
 

@@ -113,6 +113,12 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 // bound returns the statements of some principals that hold where the question is, each
 // once: those of bindings, and those that sessions give.
 func (a *Asker) bound(q *Question, principals []string) []*statement.Statement {
+	return a.boundTo(q, principals, true)
+}
+
+// boundTo returns the statements of principals that may hold where a question asks, with
+// those of sessions or without.
+func (a *Asker) boundTo(q *Question, principals []string, sessions bool) []*statement.Statement {
 	var bound []*statement.Statement
 	seen := make(map[*statement.Statement]bool)
 	namespace, isStated := q.namespace()
@@ -121,9 +127,13 @@ func (a *Asker) bound(q *Question, principals []string) []*statement.Statement {
 		if !isStated || namespace != "" {
 			own = a.World.Of(p, namespace)
 		}
-		given := a.World.Sessions().In(p, "")
-		if !isStated || namespace != "" {
+		var given []*statement.Statement
+		switch {
+		case !sessions:
+		case !isStated || namespace != "":
 			given = a.World.Sessions().Holding(p, namespace)
+		default:
+			given = a.World.Sessions().In(p, "")
 		}
 		for _, s := range slices.Concat(own, given) {
 			if !seen[s] {

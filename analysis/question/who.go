@@ -35,6 +35,8 @@ type WhoCan struct {
 	At string `json:"at"`
 	// Sessions are the BreakglassSessions that are valid then. Statements name their groups.
 	Sessions []Session `json:"sessions"`
+	// Potential are those who could get it, if the question asks for them.
+	Potential []Potential `json:"potential,omitzero"`
 	// Next is what After must be for the next page; empty on the last one.
 	Next string `json:"next,omitempty"`
 }
@@ -141,6 +143,9 @@ func (q *Question) find(must, mustNot []*statement.Statement, principals []strin
 func (q *Question) findPinned(pin func(*statement.Request) bool, must, mustNot []*statement.Statement, principals []string) *statement.Request {
 	base, _ := statement.RequestOf(statement.PointAccess, principals) // one principal, or those of a subject
 	base.Facts = q.facts
+	if q.within != nil {
+		must = append(slices.Clip(must), q.within)
+	}
 	s := statement.Search{Must: must, MustNot: mustNot, Pin: pin, Point: statement.PointAccess, Base: base}
 	found := s.Find()
 	q.cut = q.cut || s.Cut
@@ -205,6 +210,12 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		out.Subjects = append(out.Subjects, *subject)
 		out.list(p)
 	}
+	if q.Potential {
+		var err error
+		if out.Potential, err = a.potential(ctx, q, f, known); err != nil {
+			return nil, err
+		}
+	}
 	if q.Limit > 0 || q.After != "" {
 		out.keepPage(q.After, f.all, entries)
 	}
@@ -228,6 +239,7 @@ func (w *WhoCan) keepPage(after string, all []*statement.Statement, entries map[
 	}
 	w.Statements = slices.DeleteFunc(w.Statements, func(s statement.JSON) bool { return !kept[s.ID] })
 	w.Sessions = slices.DeleteFunc(w.Sessions, func(s Session) bool { return !isOnPage(statement.UserPrefix + s.User) })
+	w.Potential = slices.DeleteFunc(w.Potential, func(p Potential) bool { return !isOnPage(p.Subject) })
 }
 
 // fit returns the statements that fit a question who can do something.

@@ -60,9 +60,9 @@ func (t target) object() map[string]any {
 
 // fitting returns the statements that may fit a target in its namespace.
 func (t *target) fitting(list []*statement.Statement) (out []*statement.Statement) {
-	r := &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub}
+	r := &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub, Namespace: t.namespace}
 	for _, s := range list {
-		if (s.Namespace == "" || s.Namespace == t.namespace) && s.MayFit(r) && s.MayConcern(r) {
+		if (s.Namespace == "" || s.Namespace == t.namespace) && s.MayFit(r) && s.MayConcern(r) && s.MayHold(r) {
 			out = append(out, s)
 		}
 	}
@@ -146,7 +146,7 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 	best := verdict{class: never}
 	for _, name := range tables.Once(names) {
 		t.name = name
-		v, err := w.ask(ctx, i, &t, stated)
+		v, err := w.ask(ctx, i, &t, denials, stated)
 		if err != nil {
 			return best, err
 		}
@@ -179,8 +179,9 @@ func (w *world) likeness(i *Identity, fits []*statement.Statement, t *target, an
 	return key.String(), true
 }
 
-// ask answers by the statements that fit a target, with its facts open.
-func (w *world) ask(ctx context.Context, i *Identity, t *target, stated map[string]any) (verdict, error) {
+// ask answers by the statements that fit a target, with its facts open. Denials are those of
+// deny policies that may fit it.
+func (w *world) ask(ctx context.Context, i *Identity, t *target, denials []*statement.Statement, stated map[string]any) (verdict, error) {
 	q := &question.Question{Stated: i.request(merged(t.object(), merged(w.o.Stated, stated)))}
 	delete(q.Stated, "user")
 	delete(q.Stated, "groups")
@@ -190,7 +191,7 @@ func (w *world) ask(ctx context.Context, i *Identity, t *target, stated map[stri
 		}
 	}
 	a := &question.Asker{World: w.World, Judge: w.decide, Now: w.o.Now}
-	found, err := a.Allowance(ctx, q, i.principals())
+	found, err := a.Allowance(ctx, q, i.principals(), denials)
 	switch {
 	case err != nil:
 		return verdict{}, err

@@ -213,3 +213,27 @@ func (s *Statement) EffectOf(action string) string {
 	}
 	return OutcomeAllow
 }
+
+// On returns a statement that fits the requests on the clusters of some patterns.
+func On(clusters []tables.PathGlob) *Statement { return &Statement{Condition: onClusters(clusters)} }
+
+// onClusters is the condition of On.
+type onClusters []tables.PathGlob
+
+// Match implements Condition.
+func (c onClusters) Match(at stage, r *Request) uint8 {
+	return Bit(at != StageCluster || r.Cluster != "" && slices.ContainsFunc(c, func(g tables.PathGlob) bool { return matchGlob(g, r.Cluster) }))
+}
+
+func (c onClusters) last() stage { return StageCluster }
+
+func (c onClusters) filter() *tables.NamespaceFilter { return nil }
+
+// Mention implements Condition.
+func (c onClusters) Mention(v *Values) { v.Clusters.addGlobs(c) }
+
+// Describe implements Condition.
+func (c onClusters) Describe(s *JSON) { s.AppliesTo = map[string]any{"clusters": GlobTexts(c)} }
+
+// Without implements Condition.
+func (c onClusters) Without(Condition) Condition { return c }

@@ -84,3 +84,18 @@ func heldBy(subjects tables.Map[[]string], principals, lent []string) tables.Map
 	}
 	return tables.MapOf(rows)
 }
+
+// Supposed returns the statements of the deny policies that a session would bring into scope
+// on whatever cluster it is.
+func (l *Sessions) Supposed(s *tables.Session) []*Statement {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	anywhere := tables.Session{Name: s.Name, Owner: s.Owner, Policies: s.Policies, AnyIssuer: true}
+	var out []*Statement
+	for _, of := range l.brought(&anywhere) {
+		made := *of
+		made.Condition = l.condition(&anywhere, of)
+		out = append(out, &made)
+	}
+	return out
+}

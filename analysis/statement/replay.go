@@ -72,6 +72,13 @@ func (s *Statement) MayConcern(r *Request) bool {
 	return s.Match(stageTarget, r) != 0 && s.Match(stageGroup, r) != 0
 }
 
+// MayHold reports whether the statement matches the namespace of a request, whatever the
+// labels of that namespace are.
+func (s *Statement) MayHold(r *Request) bool {
+	filter := s.Condition.filter()
+	return filter != nil && len(filter.Terms) > 0 || s.Match(stageNamespace, r) != 0
+}
+
 // Known returns the statement for requests that have a member: labels, namespaceLabels or
 // fields. For other members it returns the statement itself.
 func (s *Statement) Known(member string) *Statement {

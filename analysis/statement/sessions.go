@@ -128,12 +128,22 @@ func (w *World) Held(principal, namespace string) []*Statement {
 // its cluster. Those that are in scope without it are left out.
 func (l *Sessions) Denials(s *tables.Session) []*Statement {
 	var out []*Statement
+	for _, of := range l.brought(s) {
+		out = append(out, l.Lend(s, of))
+	}
+	return out
+}
+
+// brought returns the statements of deny policies that are in scope through a session alone.
+// One without a cluster stands for a session on any.
+func (l *Sessions) brought(s *tables.Session) []*Statement {
+	var out []*Statement
 	for _, of := range l.world.Deny {
 		p := of.Condition.(scoped).of().policy
 		isAttached := slices.Contains(s.Policies, p.Name) || s.Owner != "" && slices.Contains(p.ReferredBy, s.Owner)
 		isNarrow := len(p.Sessions)+len(p.EscalationRefs) > 0
-		if isNarrow && matchGlobs(p.Clusters, s.Cluster) && (isAttached || matchGlobs(p.Sessions, s.Name) && matchGlobs(p.EscalationRefs, s.Owner)) {
-			out = append(out, l.Lend(s, of))
+		if isNarrow && (s.Cluster == "" || matchGlobs(p.Clusters, s.Cluster)) && (isAttached || matchGlobs(p.Sessions, s.Name) && matchGlobs(p.EscalationRefs, s.Owner)) {
+			out = append(out, of)
 		}
 	}
 	return out
@@ -194,7 +204,7 @@ const (
 // scoped is a condition of a deny policy.
 type scoped interface{ of() scope }
 
-// lent is a condition on the cluster of a session, for requests of its issuer.
+// lent is a condition on the cluster of a session, empty for any, for requests of its issuer.
 type lent struct {
 	Condition
 	cluster, issuer string
@@ -207,7 +217,7 @@ type lent struct {
 // Match implements Condition.
 func (l *lent) Match(at stage, r *Request) uint8 {
 	switch {
-	case at == StageCluster && r.Cluster != l.cluster,
+	case at == StageCluster && l.cluster != "" && r.Cluster != l.cluster,
 		at == stageIssuer && r.Issuer != "" && !l.anyIssuer && r.Issuer != l.issuer:
 		return 0
 	case at == stageSession && l.inScope:
@@ -226,7 +236,9 @@ func (l *lent) last() stage {
 // Mention implements Condition.
 func (l *lent) Mention(v *Values) {
 	l.Condition.Mention(v)
-	v.Clusters.Add(l.cluster)
+	if l.cluster != "" {
+		v.Clusters.Add(l.cluster)
+	}
 	if !l.anyIssuer {
 		v.issuers.Add(l.issuer)
 	}

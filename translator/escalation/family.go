@@ -17,6 +17,7 @@ type Family struct {
 	cluster     string // the only one whose requests are decided; empty for all
 	escalations []*deny.BreakglassEscalation
 	clusters    []*ClusterConfig
+	prefixes    []string
 }
 
 // Kinds returns the kinds of the family.
@@ -27,7 +28,7 @@ func (*Family) NewTable() tables.Table { return new(tables.Requestable) }
 
 // Resolve collects the documents. They refer to nothing that a decision needs.
 func (f *Family) Resolve(d *directory.Directory) {
-	f.cluster = d.Cluster
+	f.cluster, f.prefixes = d.Cluster, d.SessionGroupPrefixes
 	f.escalations = directory.DocumentsOf[*deny.BreakglassEscalation](d)
 	f.clusters = directory.DocumentsOf[*ClusterConfig](d)
 }
@@ -48,6 +49,9 @@ func (f *Family) Lower() (tables.Table, diag.List) {
 		}
 	}
 	slices.SortFunc(t.Escalations, tables.CompareEscalations)
+	if len(t.Escalations) > 0 {
+		t.Prefixes = f.prefixes
+	}
 	return t, nil
 }
 

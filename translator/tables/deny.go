@@ -210,6 +210,17 @@ type Requestable struct {
 	Escalations []RequestableEscalation `json:"escalations,omitzero"`
 	// Clusters are the ClusterConfigs by name.
 	Clusters map[string]ClusterConfig `json:"clusters,omitzero"`
+	// Prefixes are those of groups under which the group of a session counts as well.
+	Prefixes []string `json:"prefixes,omitzero"`
+}
+
+// Lent returns the groups that a session of an escalation lends.
+func (t *Requestable) Lent(e *RequestableEscalation) []string {
+	out := []string{e.Group}
+	for _, prefix := range t.Prefixes {
+		out = append(out, prefix+e.Group)
+	}
+	return out
 }
 
 // RequestableEscalation is a BreakglassEscalation with who may request and approve it. Lists

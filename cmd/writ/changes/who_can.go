@@ -36,11 +36,16 @@ such as v1.
 What is not stated (the cluster, labels, changed fields, the pod and so on) is
 open: the answer states what it takes. CAN is "always" if nothing but the
 denials below the table can take the grant, and "sometimes" otherwise. Only what
-holds now is listed, or what holds at the time of --at.`
+holds now is listed, or what holds at the time of --at.
+
+--potential adds who could get it: the groups that may request an escalation by
+which they would be allowed, with who approves it, and the users of sessions
+that begin later. Denials count there.`
 
 const whoCanExamples = `  writ who-can delete pods -n shop --policies policies
   writ who-can get secrets -A --policies policies -o json
   writ who-can create pods/exec -n shop --cluster prod-eu-1 --policies policies
+  writ who-can get secrets -A --potential --policies policies
   helm template chart | writ who-can get secrets -A --policies -
   writ who-can get /metrics --bundle bundle.tar.gz`
 
@@ -251,7 +256,7 @@ func asUsage(err error) error {
 type whoCanOptions struct {
 	questionOptions
 	subresource, apiGroup string
-	noName                bool
+	noName, potential     bool
 }
 
 // NewWhoCan returns the command who-can.
@@ -274,8 +279,9 @@ func NewWhoCan(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.subresource, "subresource", "", "`subresource` of the request")
 	f.StringVar(&o.apiGroup, "api-group", "", "API `group` of the request; * leaves it open")
 	f.BoolVar(&o.noName, "no-name", false, "ask about requests without a name")
+	f.BoolVar(&o.potential, "potential", false, "add who could get it, through an escalation or a later session")
 	o.add(cmd)
-	cli.MarkCommandLineOnly(cmd, "subresource", "api-group", "no-name")
+	cli.MarkCommandLineOnly(cmd, "subresource", "api-group", "no-name", "potential")
 	return cmd
 }
 
@@ -290,6 +296,7 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 	if err := o.target(cmd, q, args); err != nil {
 		return err
 	}
+	q.Potential = o.potential
 	a, err := o.asker(cmd, s)
 	if err != nil {
 		return err

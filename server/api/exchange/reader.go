@@ -28,6 +28,14 @@ func (f *Reader) Text(key string, v decision.Value) string {
 	return text
 }
 
+// Bool reads a boolean.
+func (f *Reader) Bool(key string, v decision.Value) bool {
+	if !v.IsBool() && !v.IsNull() {
+		f.Refuse(key, "true or false")
+	}
+	return v == "true"
+}
+
 // Elements reads a list.
 func (f *Reader) Elements(key string, v decision.Value) []decision.Value {
 	if !v.IsArray() {

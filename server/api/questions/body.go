@@ -61,11 +61,17 @@ var openable = append(question.Facts(), "name", "namespace", "verb", "apiGroup",
 
 // whoCanOf reads the body of a question who can do something.
 func whoCanOf(body decision.Value) (*question.Question, *exchange.Refusal) {
-	given, refused := members(body, "request", "open", keyAt)
+	given, refused := members(body, "request", "open", "potential", keyAt)
 	if refused != nil {
 		return nil, refused
 	}
 	q := &question.Question{Stated: map[string]any{}}
+	if value, ok := given["potential"]; ok {
+		var f exchange.Reader
+		if q.Potential = f.Bool("potential", value); f.Refused != nil {
+			return nil, f.Refused
+		}
+	}
 	if request, ok := given["request"]; ok {
 		if err := json.Unmarshal([]byte(request), &q.Stated); err != nil {
 			return nil, exchange.BadRequest("request", `"request" must be an object`)

@@ -134,6 +134,8 @@ func TestStatuses(t *testing.T) {
 		"an unknown key of the request":    {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods","colour":"red"}}`, 400, "colour"},
 		"a subject in the request":         {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods","user":"a"}}`, 400, "request.user"},
 		"no verb":                          {"t-auditor", "/v1/who-can", `{"request":{"resource":"pods"}}`, 400, "verb"},
+		"who could":                        {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods"},"potential":true}`, 200, `"potential":[]`},
+		"who could, as a text":             {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods"},"potential":"yes"}`, 400, "true or false"},
 		"an open verb":                     {"t-auditor", "/v1/who-can", `{"request":{"resource":"pods"},"open":["verb"]}`, 200, `"open":["verb"]`},
 		"an open member that has a value":  {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods"},"open":["verb"]}`, 400, "open[0]"},
 		"an open member that is not known": {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods"},"open":["colour"]}`, 400, "colour"},
