@@ -53,7 +53,26 @@ func (postgres) placeholder(n int, value any) string {
 	return fmt.Sprintf("$%d::%s", n, kind)
 }
 
-func (postgres) isNumbered() bool                    { return true }
+func (postgres) isNumbered() bool { return true }
+
+func (postgres) quoteText(text string) string {
+	if isPlain(text) {
+		return doubled(text) + "::text"
+	}
+	var out strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\\' || r == '\'':
+			out.WriteString(string([]rune{'\\', r}))
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&out, "\\x%02x", r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return "E'" + out.String() + "'::text"
+}
+
 func (postgres) binary(text string) string           { return text + ` COLLATE "C"` }
 func (postgres) parameter(placeholder string) string { return placeholder }
 
@@ -138,107 +157,15 @@ func (postgres) element(func() string) string {
 func (postgres) maxArgs() int    { return limitOfArgs }
 func (postgres) maxPattern() int { return 1 << 20 }
 
-// mysql is MySQL and MariaDB, under every mode, with a connection in utf8mb4. A placeholder
-// has no number, so that what stands twice in the text has two parameters.
-type mysql struct{}
-
-func (mysql) quote(name string) string    { return quoted(name, "`") }
-func (mysql) placeholder(int, any) string { return "?" }
-func (mysql) isNumbered() bool            { return false }
-
-func (mysql) binary(text string) string {
-	return "CAST(CONVERT(" + text + " USING utf8mb4) AS BINARY)"
-}
-
-func (d mysql) parameter(placeholder string) string { return d.binary(placeholder) }
-
-func (mysql) matches(text string, p *pattern, arg func(string) string) string {
-	fold := func(text string) string { return "CONVERT(" + text + " USING utf8mb4) COLLATE utf8mb4_bin" }
-	return fold(text) + " LIKE " + fold(arg(likePattern(p))) + " ESCAPE '!'"
-}
-
-func (mysql) slashes(text string, slash func() string) string {
-	return "CHAR_LENGTH(" + text + ") - CHAR_LENGTH(REPLACE(" + text + ", " + slash() + ", ''))"
-}
-
-func (mysql) at(object string, key func() string) string {
-	return "JSON_EXTRACT(" + object + ", CONCAT('$.', JSON_QUOTE(" + key() + ")))"
-}
-
-func (d mysql) member(object string, key func() string) string {
-	return "CASE WHEN JSON_TYPE(" + d.at(object, key) + ") = 'STRING' THEN JSON_UNQUOTE(" + d.at(object, key) + ") END"
-}
-
-// numberTypes are the types of JSON numbers.
-const numberTypes = "('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL')"
-
-func (d mysql) scalar(object string, kind fieldType, key func() string) string {
-	to := " AS DECIMAL(65, 10))"
-	if kind == numberType {
-		to = " AS DOUBLE)"
-	}
-	return "CASE WHEN JSON_TYPE(" + d.at(object, key) + ") IN " + numberTypes + " THEN CAST(" + d.at(object, key) + to + " END"
-}
-
-func (mysql) decimal(integer string) string {
-	return "CAST(CAST(" + integer + " AS DECIMAL(65, 0)) AS CHAR)"
-}
-
-func (d mysql) isType(object string, kind fieldType, key func() string) string {
-	types := map[fieldType]string{textType: "('STRING')", booleanType: "('BOOLEAN')", integerType: numberTypes, numberType: numberTypes}[kind]
-	out := "COALESCE(JSON_TYPE(" + d.at(object, key) + ") IN ('NULL') OR JSON_TYPE(" + d.at(object, key) + ") IN " + types + ", TRUE)"
-	if kind == integerType {
-		out = "(" + out + " AND COALESCE(" + d.scalar(object, kind, key) + " = TRUNCATE(" + d.scalar(object, kind, key) + ", 0), TRUE))"
-	}
-	return out
-}
-
-func (d mysql) isTruth(object string, truth bool, key func() string) string {
-	return fmt.Sprintf("COALESCE(JSON_TYPE(%s) = 'BOOLEAN' AND CAST(%s AS CHAR) = '%t', FALSE)", d.at(object, key), d.at(object, key), truth)
-}
-
-func (mysql) hasPair(object string, key, value func() string) string {
-	return "(COALESCE(JSON_CONTAINS(" + object + ", JSON_OBJECT(" + key() + ", " + value() + ")), 0) = 1)"
-}
-
-func (mysql) hasKey(object string, key func() string) string {
-	return "(COALESCE(JSON_CONTAINS(JSON_KEYS(" + object + "), JSON_QUOTE(" + key() + ")), 0) = 1)"
-}
-
-func (d mysql) list(column string, key func() string) string {
-	if key == nil {
-		return column
-	}
-	return d.at(column, key)
-}
-
-func (mysql) isNull(list func() string) string {
-	return "COALESCE(JSON_TYPE(" + list() + ") = 'NULL', TRUE)"
-}
-
-func (mysql) isStar(list func() string, star func() string) string {
-	return "COALESCE(JSON_LENGTH(" + list() + ") = 1 AND JSON_TYPE(" + list() + ") = 'ARRAY' AND JSON_CONTAINS(" + list() + ", JSON_ARRAY(" + star() + ")), FALSE)"
-}
-
-func (mysql) elements(list func() string) string {
-	return "JSON_TABLE(CASE WHEN JSON_TYPE(" + list() + ") = 'ARRAY' THEN " + list() + " END, '$[*]' COLUMNS (writ_at FOR ORDINALITY)) AS writ_list"
-}
-
-func (mysql) element(list func() string) string {
-	at := func() string { return "JSON_EXTRACT(" + list() + ", CONCAT('$[', writ_list.writ_at - 1, ']'))" }
-	return "CASE WHEN JSON_TYPE(" + at() + ") = 'STRING' THEN JSON_UNQUOTE(" + at() + ") END"
-}
-
-func (mysql) maxArgs() int    { return limitOfArgs }
-func (mysql) maxPattern() int { return 1 << 20 }
-
 // sqlite is SQLite from 3.38 on. Its parameters have no numbers.
 type sqlite struct{}
 
-func (sqlite) quote(name string) string    { return quoted(name, `"`) }
-func (sqlite) placeholder(int, any) string { return "?" }
-func (sqlite) isNumbered() bool            { return false }
-func (sqlite) binary(text string) string   { return text + " COLLATE BINARY" }
+func (sqlite) quote(name string) string     { return quoted(name, `"`) }
+func (sqlite) placeholder(int, any) string  { return "?" }
+func (sqlite) isNumbered() bool             { return false }
+func (sqlite) quoteText(text string) string { return doubled(text) }
+
+func (sqlite) binary(text string) string { return text + " COLLATE BINARY" }
 
 func (sqlite) parameter(placeholder string) string { return placeholder }
 

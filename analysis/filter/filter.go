@@ -13,6 +13,10 @@ var Targets = []string{
 	"sql+postgresql", "sql+mysql", "sql+sqlite", "ucast+all", "ucast+prisma", "ucast+linq", "ucast+minimal", "kubernetes", "cel",
 }
 
+// Literal, in place of the number of the first parameter, writes the values of a filter in
+// SQL into its text, without parameters.
+const Literal = -1
+
 // Kind states whether a filter selects no row ("never"), some rows ("conditional"), or
 // every row ("always").
 type Kind string
@@ -67,7 +71,7 @@ func Visible(rule *tables.VisibilityRule, kind string, source *tables.MetricSour
 func Hidden(kind string) Condition { return Condition{kind: kind} }
 
 // Print says the condition in the language of a target, which is one of Targets. first is
-// the number of the first parameter, in PostgreSQL. The error is an *UntranslatableError.
+// the number of the first parameter, in PostgreSQL, or Literal. The error is an *UntranslatableError.
 func (c Condition) Print(target string, columns *Columns, first int) (Filter, error) {
 	t, bound := c.tree, columns
 	if t == nil {
@@ -90,7 +94,7 @@ func (c Condition) Print(target string, columns *Columns, first int) (Filter, er
 	var err error
 	switch language, variant, _ := strings.Cut(target, "+"); language {
 	case "sql":
-		out.Query, out.Args, err = printSQL(t, map[string]dialect{"postgresql": postgres{}, "mysql": mysql{}, "sqlite": sqlite{}}[variant], target, first)
+		out.Query, out.Args, err = printSQL(t, map[string]dialect{"postgresql": postgres{}, "mysql": mysql{}, "sqlite": sqlite{}}[variant], target, max(first, 1), first == Literal)
 	case "cel":
 		out.Query, out.Args, err = printCEL(t, target)
 	case "ucast":
@@ -100,7 +104,7 @@ func (c Condition) Print(target string, columns *Columns, first int) (Filter, er
 		case Always:
 			out.Query = struct{}{}
 		case Conditional:
-			if c.readsList() {
+			if c.kind == typeOperators { // whether rows have lists is not known without a column
 				err = refusalOf(target, listConstruct, field(availableIn).String())
 			} else {
 				out.Query, err = printUCAST(t, target, variant)
@@ -136,15 +140,4 @@ func (c Condition) list(t *tree, out *Filter) error {
 		out.Residual = residual
 	}
 	return nil
-}
-
-// readsList reports whether the namespaces of an operator matter. UCAST has no lists, and
-// whether rows have them is not known without a column of their own.
-func (c Condition) readsList() bool {
-	found := false
-	c.tree.replace(func(l *test) *tree {
-		found = found || l.attr == field(availableIn)
-		return leafOf(*l)
-	})
-	return found
 }

@@ -11,9 +11,11 @@ import (
 type sqlPrinter struct {
 	dialect
 	refusals
-	args   []any
-	first  int            // number of the first parameter, where they have numbers
-	number map[string]int // of texts that are parameters, where one may be used again
+	// isLiteral writes values into the text instead of parameters.
+	isLiteral bool
+	args      []any
+	first     int            // number of the first parameter, where they have numbers
+	number    map[string]int // of texts that are parameters, where one may be used again
 }
 
 // dialect is what differs between databases. A value is a function that adds the parameter:
@@ -24,6 +26,8 @@ type dialect interface {
 	// placeholder is the n-th parameter, and isNumbered states that it may be used again.
 	placeholder(n int, value any) string
 	isNumbered() bool
+	// quoteText is a literal, which no mode of the server reads otherwise.
+	quoteText(text string) string
 	// binary is a text that compares byte by byte, with a parameter as parameter returns it.
 	binary(text string) string
 	parameter(placeholder string) string
@@ -53,8 +57,8 @@ type dialect interface {
 }
 
 // printSQL prints a bound tree.
-func printSQL(t *tree, d dialect, target string, first int) (query string, args []any, err error) {
-	p := &sqlPrinter{dialect: d, refusals: refusals{target: target}, first: first, number: make(map[string]int), args: []any{}}
+func printSQL(t *tree, d dialect, target string, first int, isLiteral bool) (query string, args []any, err error) {
+	p := &sqlPrinter{dialect: d, refusals: refusals{target: target}, isLiteral: isLiteral, first: first, number: make(map[string]int), args: []any{}}
 	query = p.print(t, nil)
 	if last := p.first - 1 + len(p.args); last > d.maxArgs() {
 		p.add(tooLarge, "", nil)
@@ -104,6 +108,9 @@ func (p *sqlPrinter) arg(value any) string {
 	if isText && strings.ContainsRune(text, 0) {
 		p.add(nulConstruct, "", &pattern{text: text})
 	}
+	if p.isLiteral {
+		return p.literal(value)
+	}
 	if n, found := p.number[text]; isText && found {
 		return p.placeholder(n, value)
 	}
@@ -114,6 +121,27 @@ func (p *sqlPrinter) arg(value any) string {
 	}
 	return p.placeholder(n, value)
 }
+
+// literal writes a value that stands in the text.
+func (p *sqlPrinter) literal(value any) string {
+	switch v := value.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		return p.quoteText(v)
+	}
+	panic("a value is a text or a number")
+}
+
+// isPlain reports whether a text has neither a backslash nor a control character, so that
+// doubled quotes are all that a literal of it needs, in every mode of a server.
+func isPlain(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r == '\\' || r < ' ' || r == 0x7f })
+}
+
+func doubled(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func (p *sqlPrinter) argOf(value any) func() string { return func() string { return p.arg(value) } }
 

@@ -76,7 +76,13 @@ func (p *ucastPrinter) print(t *tree, holds bool) *Node {
 	case constant, leaf:
 	}
 	before := len(p.found)
-	if p.check(t.test); len(p.found) > before {
+	switch t.kind {
+	case listIsNull, listIsStar, listHas: // wherever it is
+		p.add(listConstruct, t.attr.String(), nil)
+	default:
+		p.check(t.test)
+	}
+	if len(p.found) > before {
 		return &Node{}
 	}
 	return p.leaf(t.test, holds)
@@ -164,10 +170,9 @@ func (p *ucastPrinter) leaf(l *test, holds bool) *Node {
 			return compound("or", p.missing(c, true), p.missing(c, false))
 		}
 		return compound("and", p.missing(c, true), p.missing(c, false))
-	case listIsNull, listIsStar, listHas, isOpaque:
+	case listIsNull, listIsStar, listHas, isOpaque: // refused before anything is printed
 	}
-	p.add(listConstruct, l.attr.String(), nil)
-	return &Node{}
+	panic("unknown test")
 }
 
 // in prints a test of a text, of which "" stands for a missing one.

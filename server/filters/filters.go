@@ -36,6 +36,9 @@ type Answer struct {
 	Values   any                `json:"values,omitempty"`
 }
 
+// IsCEL reports whether the filter is an expression of CEL and not of SQL, where it is a text.
+func (q *Question) IsCEL() bool { return q.target == "cel" }
+
 // EvaluationError is the error of a filter for which the evaluation failed.
 type EvaluationError string
 

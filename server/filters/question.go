@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,6 +86,68 @@ func Parse(point string, body decision.Value, target string) (*Question, error) 
 	return q, q.readRequest(point, request)
 }
 
+// Options are what a body has beside its request. Open is of the point access; nil is the
+// namespace and the name. Columns are values of JSON, and First is the number of the first
+// parameter, zero for 1 and filter.Literal for values in the text.
+type Options struct {
+	Open    []string
+	Target  string
+	Columns any
+	First   int
+}
+
+// OfVisibility returns the question about a request without items. The error is a
+// *decision.InvalidRequest.
+func OfVisibility(r *decision.VisibilityRequest, o Options) (*Question, error) {
+	q, err := questionOf(decision.Visibility, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Items != nil || r.Aggregations != nil || r.Metrics != nil:
+		return nil, invalid("request.items", "items, aggregations and metrics must be absent: rows are the items")
+	case r.Type == "":
+		return nil, invalid("request.type", `key "type" must be a string that is not empty`)
+	}
+	q.visibility = r
+	return q, nil
+}
+
+// OfAccess returns the question about a request of a resource without what is open. The error
+// is a *decision.InvalidRequest.
+func OfAccess(r *decision.Request, o Options) (*Question, error) {
+	q, err := questionOf(decision.Access, o)
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{"namespace": r.Namespace != "", "name": r.Name != "", "labels": r.Labels != nil, "namespaceLabels": r.NamespaceLabels != nil}
+	for _, key := range q.open {
+		if has[key] {
+			return nil, invalid("request."+key, "key %q must be absent: it is open", "request."+key)
+		}
+	}
+	if r.Path != "" {
+		return nil, invalid("request.path", `key "request.path" must be absent: a filter is about resources`)
+	}
+	q.access = r
+	return q, r.Validate()
+}
+
+func questionOf(point string, o Options) (*Question, error) {
+	q := &Question{open: o.Open, target: o.Target, first: cmp.Or(o.First, 1)}
+	isSet := map[string]bool{"request": true, "open": o.Open != nil, "firstParameter": o.First > 0}
+	if o.Open == nil {
+		q.open = openDefault
+	}
+	if err := q.check(point, isSet); err != nil {
+		return nil, err
+	}
+	var malformed *filter.ColumnsError
+	if q.columns, malformed = filter.ParseColumns(o.Columns); malformed != nil {
+		return nil, invalid(malformed.Field, "%s", malformed.Error())
+	}
+	return q, nil
+}
+
 func read[T any](key string, value decision.Value, into *T, want string) error {
 	if err := json.Unmarshal([]byte(value), into); err != nil {
 		return invalid(key, "%s must be %s", key, want)
@@ -103,9 +166,11 @@ func (q *Question) check(point string, isSet map[string]bool) error {
 		return invalid("target", "unknown target %q", q.target)
 	case isSet["open"] && point != decision.Access:
 		return invalid("open", `unknown field "open"`)
+	case isSet["firstParameter"] && q.first < 1:
+		return invalid("firstParameter", "firstParameter must be from 1 to %d", maxFirst)
 	case isSet["firstParameter"] && q.target != "sql+postgresql":
 		return invalid("firstParameter", "firstParameter is for sql+postgresql alone")
-	case q.first < 1 || q.first > maxFirst:
+	case q.first != filter.Literal && (q.first < 1 || q.first > maxFirst):
 		return invalid("firstParameter", "firstParameter must be from 1 to %d", maxFirst)
 	}
 	for i, key := range q.open {

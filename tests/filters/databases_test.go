@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf16"
 )
 
 // database is a database with a client that reads a script.
@@ -33,6 +34,8 @@ type database struct {
 var columnTypes = [][2]string{
 	{"name", "text"}, {"namespace", "text"}, {"labels", "json"}, {"nsl", "json"}, {"phase", "text"}, {"size", "number"},
 	{"bound", "boolean"}, {"count", "integer"}, {"available", "json"}, {"display", "text"}, {"roles", "json"},
+	{"fields", "json"}, {"l0", "text"}, {"l1", "text"}, {"l2", "text"}, {"l3", "text"}, {"l4", "text"}, {"l5", "text"}, {"l6", "text"}, {"l7", "text"},
+	{"l8", "text"}, {"l9", "text"}, {"l10", "text"},
 }
 
 // valueOf returns the value of a row in a column, nil for NULL.
@@ -47,6 +50,15 @@ func valueOf(row map[string]any, column string) any {
 		return fields["available_in_namespaces"]
 	case "display":
 		return fields["display_name"]
+	case "fields":
+		return row["fields"]
+	}
+	if at, err := strconv.Atoi(strings.TrimPrefix(column, "l")); err == nil {
+		labels, _ := row["labels"].(map[string]string)
+		if value, ok := labels[labelKeys[at]]; ok {
+			return value
+		}
+		return nil
 	}
 	return fields[column]
 }
@@ -62,7 +74,26 @@ func (d *database) literal(value any, kind string) string {
 	case int, int64, float64:
 		return fmt.Sprint(v)
 	}
-	return d.text(strings.TrimSpace(string(encode(value))))
+	return d.text(written(value))
+}
+
+// written returns JSON with the escapes that encoders of some languages write.
+func written(value any) string {
+	var out strings.Builder
+	for _, r := range strings.TrimSpace(string(encode(value))) {
+		switch {
+		case r == '/':
+			out.WriteString(`\/`)
+		case r > 0xffff:
+			first, second := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, first, second)
+		case r > 0x7e:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }
 
 // table returns the statements that make the table. loose compares texts without case.

@@ -29,7 +29,7 @@ func activate(t *testing.T, documents []map[string]any) decision.Policies {
 	}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: files})
 	if result == nil {
-		t.Fatal(list)
+		t.Fatalf("%v\n%s", list, encode(documents))
 	}
 	b, err := bundles.Build(result, bundles.BuildOptions{})
 	if err != nil {
@@ -129,6 +129,7 @@ func (d draw) chance(percent int) bool { return d.IntN(100) < percent }
 var hostile = []string{
 	"a", "b", "A", "ab", "ba", "aba", "a b", "a ", "%", "_", "a%", "[", "a[b]", "!", `\`, `a\b`, "'", `"`, "é", "e\u0301", "😀",
 	"a/b", "/", "*x", "\n", "ß", "web", "web-0", "kube-system", "x!y", "^", "-", "$", "]", "a_b",
+	" ", "\t", " a", "İ", "ﬁ", "Ａ", "a\r\n", "**", "?", "??",
 }
 
 func (d draw) text() string { return pick(d, hostile...) }
@@ -166,7 +167,7 @@ func (d draw) values() []string {
 func (d draw) labels() map[string]string {
 	out := map[string]string{}
 	for range 1 + d.IntN(2) {
-		out[pick(d, "k", "team", "a.b/c", "node-role.kubernetes.io/master", `a"b`, `x\y`, "it's", "$", "[0]")] = pick(d, "", "x", "Blue", "blue", `a"b`, "1", "'")
+		out[pick(d, labelKeys...)] = pick(d, "", "x", "Blue", "blue", `a"b`, "1", "'", "é😀", "a/b")
 	}
 	return out
 }
@@ -289,13 +290,31 @@ var columnsOf = map[string]any{
 	}},
 }
 
+// columnsInJSON are the same with the fields in a JSON object and the labels in columns of
+// their own.
+var columnsInJSON = map[string]any{
+	"labels": map[string]any{"columns": labelColumns()}, "namespaceLabels": map[string]any{"json": "nsl"},
+	"fields": map[string]any{"json": "fields", "types": map[string]any{"phase": "text", "size": "number", "bound": "boolean", "count": "integer"}},
+}
+
+// labelKeys are the keys of labels, which are hostile to paths of JSON.
+var labelKeys = []string{"k", "team", "a.b/c", "node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane", `a"b`, `x\y`, "it's", "$", "[0]", "é"}
+
+func labelColumns() map[string]any {
+	out := map[string]any{}
+	for i, key := range labelKeys {
+		out[key] = fmt.Sprintf("l%d", i)
+	}
+	return out
+}
+
 // visibilityCase draws one world and one question for each type of items.
 func visibilityCase(t *testing.T, d draw) (decision.Policies, []map[string]any) {
 	p := activate(t, []map[string]any{metricSource, d.policy()})
 	var questions []map[string]any
 	for _, kind := range append(slices.Clone(standard), customType) {
 		questions = append(questions, map[string]any{
-			"request": map[string]any{"user": "u", "cluster": map[string]any{"name": "c"}, "type": kind}, "columns": columnsOf,
+			"request": map[string]any{"user": "u", "cluster": map[string]any{"name": "c"}, "type": kind}, "columns": pick(d, columnsOf, columnsOf, columnsInJSON),
 		})
 	}
 	return p, questions

@@ -2,6 +2,7 @@ package filters
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -102,8 +103,16 @@ func fieldsOf(t *testing.T, row map[string]any) map[string]any {
 			out[name+"."+k] = v
 		}
 	}
+	if labels, ok := plain["labels"].(map[string]any); ok {
+		for at, key := range labelKeys {
+			if v, ok := labels[key]; ok {
+				out[fmt.Sprintf("l%d", at)] = v
+			}
+		}
+	}
 	fields, _ := plain["fields"].(map[string]any)
 	for k, v := range fields {
+		out["fields."+k] = v
 		name := map[string]string{"available_in_namespaces": "available", "display_name": "display"}[k]
 		if name == "" {
 			name = k
