@@ -16,18 +16,18 @@ var (
 		"a }} b { c", "[{{  .Factors  }}]", `100% "quoted" \ {{.score}}`, "{{.factors}}",
 	}
 
-	clusterGlobs   = []string{"prod-*", "*", "dev", "prod-??", "[de]*", "prod-eu.1", `prod-eu\.1`, "[^p]*", "", "nope", "p*"}
-	tenantGlobs    = []string{"bank", "shop-?", "*", "[a-c]*", ""}
-	sessionGlobs   = []string{"s-*", "emergency", "s-[1-3]", "*", ""}
-	namespaceGlobs = []string{"team-*", "hammer", "*", "a*", "[hm]*", "*-a", "anvil", "nothing-*", "?????", "elsewhere"}
-	nameGlobs      = []string{"web-*", "*", "db", "", "a?", "[ab]*", "b.c"}
+	clusterGlobs   = []string{"prod-*", "*", "dev", "prod-??", "[de]*", "prod-eu.1", `prod-eu\.1`, "[^p]*", "", "nope", "p*", "**", "p**1", "?ev"}
+	tenantGlobs    = []string{"bank", "shop-?", "*", "[a-c]*", "", "**", "b**k", `\bank`, `\*`}
+	sessionGlobs   = []string{"s-*", "emergency", "s-[1-3]", "*", "", "**", "s**1", "e?*", `s\-1`}
+	namespaceGlobs = []string{"team-*", "hammer", "*", "a*", "[hm]*", "*-a", "anvil", "nothing-*", "?????", "elsewhere", "**", "h**r", `\anvil`, "", "?*"}
+	nameGlobs      = []string{"web-*", "*", "db", "", "a?", "[ab]*", "b.c", "**", "w**b", `d\b`, `\*`, "?"}
 
 	denyVerbs        = []string{"get", "create", "delete", "list", "*", "impersonate", "patch", "impersonate:user-info", "frobnicate", "exec", "GET"}
 	denyGroups       = []string{"", "", "apps", "*", "authentication.k8s.io", "example.com"}
 	denyResources    = []string{"pods", "secrets", "deployments", "nodes", "users", "*", "pods/exec", "*/scale", "pods/*", "*/*", "widgets", "*/exec", "secret", "Secret", "PODS"}
 	denySubresources = []string{"exec", "log", "status", "", "*", "scale", "attach", "EXEC"}
 	actionVerbs      = []string{"get", "create", "delete", "*", "GET", "frobnicate"}
-	extraKeys        = []string{"example.com/*", "*", "scopes", "s*"}
+	extraKeys        = []string{"example.com/*", "*", "scopes", "s*", "**", "s**s", "", `\*`, "scope?"}
 	podSubresources  = []string{"exec", "attach", "portforward", "log", "proxy"}
 
 	weighed      = []string{"hostNetwork", "hostPID", "hostIPC", "privilegedContainer", "runAsRoot", "hostPathWritable", "hostPathReadOnly"}
