@@ -164,11 +164,11 @@ func requirement(labels attribute, q tables.LabelRequirement) *tree {
 		one = anyOf(one, pair(labels, q.Key, &v))
 	}
 	switch q.Operator {
-	case "In":
+	case tables.In:
 		return one
-	case "NotIn":
+	case tables.NotIn:
 		return notOf(one)
-	case "Exists":
+	case tables.Exists:
 		return pair(labels, q.Key, nil)
 	}
 	return notOf(pair(labels, q.Key, nil)) // DoesNotExist

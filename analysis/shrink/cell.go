@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/tables"
+	words "github.com/writ-policy/writ/translator/rule"
 )
 
 // cell is one value of each list of a rule, in the order of its lists. The value of a list
@@ -25,12 +24,8 @@ type wanted struct {
 }
 
 func wants(q *decision.Request) wanted {
-	w := wanted{q: q, sub: q.Subresource}
-	if v := strings.ToLower(q.Verb); w.sub == "" && (v == "exec" || v == "proxy") {
-		w.sub = v
-	}
-	w.verbs = tables.OriginVerbs(q.Verb, w.sub)
-	return w
+	sub := words.Subresource(q.Verb, q.Subresource)
+	return wanted{q, words.Carried(q.Verb, sub), sub}
 }
 
 // values returns the values of a list that an event may use, the narrowest first: entries,
@@ -116,11 +111,10 @@ func (r *rule) fits(l *list, value string, w wanted) bool {
 	case "resourceNames":
 		return value == valueOf(w.q.Name)
 	case "nonResourceURLs":
-		prefix := strings.TrimRight(value, "*")
-		return value == w.q.Path || prefix != value && strings.HasPrefix(w.q.Path, prefix)
+		return words.CoversPath(value, w.q.Path)
 	}
 	kind, sub, slash := strings.Cut(value, "/")
-	return (!slash || strings.EqualFold(sub, w.sub)) && (kind == "*" || implication.SameKind(kind, strings.ToLower(w.q.Resource)))
+	return (!slash || strings.EqualFold(sub, w.sub)) && (kind == "*" || words.SameKind(kind, strings.ToLower(w.q.Resource)))
 }
 
 // cells returns those that an event may use of a rule, the narrowest first.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/analysis/shrink/edit"
+	words "github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -326,20 +326,17 @@ func (r *rule) items(l *list, values []string, o *Options) []edit.Item {
 	return items
 }
 
-// carried are verbs of requests that another verb of Origin covers as well.
-var carried = map[string]string{"patch": "update", "deletecollection": "delete"}
-
 // overlaps reports whether a negation takes something from an entry of Origin.
 func overlaps(list, not, value string) bool {
 	switch {
 	case not == "*" || value == "*" || not == value:
 		return true
 	case list == "verbs":
-		return carried[not] == value || carried[value] == not
+		return words.Wider(not) == value || words.Wider(value) == not
 	}
 	kind, sub, slash := strings.Cut(not, "/")
 	other, otherSub, otherSlash := strings.Cut(value, "/")
-	return (kind == "*" || other == "*" || implication.SameKind(kind, other)) && (!slash || !otherSlash || strings.EqualFold(sub, otherSub))
+	return (kind == "*" || other == "*" || words.SameKind(kind, other)) && (!slash || !otherSlash || strings.EqualFold(sub, otherSub))
 }
 
 // notEdited names what stays because its text cannot be changed alone.

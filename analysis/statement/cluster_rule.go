@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -222,7 +223,7 @@ type onClusters []tables.PathGlob
 
 // Match implements Condition.
 func (c onClusters) Match(at stage, r *Request) uint8 {
-	return Bit(at != StageCluster || r.Cluster != "" && slices.ContainsFunc(c, func(g tables.PathGlob) bool { return matchGlob(g, r.Cluster) }))
+	return Bit(at != StageCluster || r.Cluster != "" && slices.ContainsFunc(c, func(g tables.PathGlob) bool { return rule.MatchGlob(g, r.Cluster) }))
 }
 
 func (c onClusters) last() stage { return StageCluster }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -56,19 +57,18 @@ func coversWord(value func(*Request) string) func(string, *Request) bool {
 func (k *KubernetesRule) lists() []Field {
 	verbs := Field{"verbs", k.Verbs, verbOf, coversWord(verbOf)}
 	if len(k.Paths) > 0 {
-		return []Field{verbs, {"nonResourceURLs", k.Paths, pathOf, func(entry string, r *Request) bool { return matchPath([]string{entry}, r.Path) }}}
+		return []Field{verbs, {"nonResourceURLs", k.Paths, pathOf, func(entry string, r *Request) bool { return rule.CoversPath(entry, r.Path) }}}
 	}
 	return []Field{verbs, {"apiGroups", k.Groups, groupOf, coversWord(groupOf)},
 		{"resources", k.Resources, resourceOf, func(entry string, r *Request) bool {
-			return (&KubernetesRule{Resources: []string{entry}}).matchResource(r.Resource, r.Subresource)
+			return (&KubernetesRule{Resources: []string{entry}}).Match(stageTarget, r) != 0
 		}},
 		{"resourceNames", k.Names, nameOf, coversWord(nameOf)}}
 }
 
 func (o *OriginRule) lists() []Field {
 	alone := func(r *Request, verbs, kinds []string) bool {
-		rule := OriginRule{deny: o.deny, Verbs: verbs, Kinds: kinds}
-		return rule.Match(stageTarget, r) != 0 && rule.Match(stageVerb, r) != 0
+		return (&OriginRule{Deny: o.Deny, Verbs: verbs, Kinds: kinds}).match(r, until(stageVerb))
 	}
 	return []Field{
 		{"verbs", o.Verbs, verbOf, func(entry string, r *Request) bool { return alone(r, []string{entry}, o.Kinds) }},
@@ -77,27 +77,30 @@ func (o *OriginRule) lists() []Field {
 }
 
 func (d *denyRule) lists() []Field {
-	rule := d.rule()
+	written := d.rule()
 	list := func(key string) []string {
-		entries, _ := rule[key].([]string)
+		entries, _ := written[key].([]string)
 		return entries
 	}
+	spelled := func(r *Request, matches func(rule.Spelling) bool) bool {
+		return slices.ContainsFunc(rule.Spellings(r.Verb, r.Subresource), matches)
+	}
 	verb := func(entry string, r *Request) bool {
-		return slices.ContainsFunc(formsOf(r.Verb, r.Subresource), func(f form) bool {
-			return HasWord([]string{entry}, f.verb) || entry == impersonate && strings.HasPrefix(f.verb, identityPrefix)
+		return spelled(r, func(f rule.Spelling) bool {
+			return HasWord([]string{entry}, f.Verb) || entry == rule.Impersonate && strings.HasPrefix(f.Verb, rule.IdentityPrefix)
 		})
 	}
 	group := func(entry string, r *Request) bool {
-		return HasWord([]string{entry}, r.Group) || strings.HasPrefix(r.Verb, identityPrefix)
+		return HasWord([]string{entry}, r.Group) || strings.HasPrefix(r.Verb, rule.IdentityPrefix)
 	}
 	resource := func(entry string, r *Request) bool {
 		kind, sub, slash := strings.Cut(entry, "/")
-		return (kind == "*" || matchDenied([]string{kind}, r.Resource)) &&
-			(!slash || sub == "*" || slices.ContainsFunc(formsOf(r.Verb, r.Subresource), func(f form) bool { return f.sub == sub }))
+		return (kind == "*" || slices.Contains(rule.Resources(r.Resource), kind)) &&
+			(!slash || sub == "*" || spelled(r, func(f rule.Spelling) bool { return f.Subresource == sub }))
 	}
 	name := func(entry string, r *Request) bool {
 		return slices.ContainsFunc(d.r.Names, func(g tables.PathGlob) bool {
-			return GlobTexts([]tables.PathGlob{g})[0] == entry && matchGlob(g, r.Name)
+			return GlobTexts([]tables.PathGlob{g})[0] == entry && rule.MatchGlob(g, r.Name)
 		})
 	}
 	return []Field{{"verbs", list("verbs"), verbOf, verb}, {"apiGroups", list("apiGroups"), groupOf, group},

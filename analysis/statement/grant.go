@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -76,7 +77,7 @@ var subresourcesOf = map[string][]string{
 // everything but some verbs or kinds.
 func (o *OriginRule) kubernetesRules() (rules []*KubernetesRule, isWhole bool) {
 	verbs, resources := remaining(o.Verbs, o.NotVerbs), remaining(o.Kinds, o.NotKinds)
-	if o.restrictions != nil || verbs == nil || resources == nil {
+	if o.Restrictions != nil || verbs == nil || resources == nil {
 		return nil, false
 	}
 	isWhole = true
@@ -129,20 +130,18 @@ func (o *OriginRule) kubernetesVerbs(verbs []string, resource string) []string {
 	for _, verb := range verbs {
 		candidates := []string{verb}
 		switch {
-		case sub == "exec" || sub == "attach" || sub == "proxy" || sub == "portforward":
+		case rule.Carried("", sub)[0] != "":
 			candidates = []string{"get", "create"}
-		case verb == "exec" || verb == "proxy":
+		case rule.IsStream(verb):
 			candidates = nil
-		case verb == "update":
-			candidates = []string{"update", "patch"}
-		case verb == "delete":
-			candidates = []string{"delete", "deletecollection"}
+		default:
+			candidates = append(candidates, rule.Narrower(verb)...)
 		}
 		if verb == "*" {
 			candidates = []string{"*"}
 		}
 		for _, v := range candidates {
-			if o.matchVerbs(v, sub) && !slices.Contains(out, v) {
+			if rule.MatchesVerb(o.row(), v, sub) && !slices.Contains(out, v) {
 				out = append(out, v)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -202,8 +203,8 @@ func (s *Search) labelParts(p labelled) []*labelPart {
 // Selectors states the selectors with which the rule of an allow statement holds for a list by a
 // user, such as "label selector tier=gold"; empty if no selector is enough, or none is needed.
 func (s *Statement) Selectors(user string) string {
-	rule, ok := s.Rule().(*OriginRule)
-	if !ok || rule.deny || rule.restrictions == nil || rule.opaque() != "" || !rule.canList() {
+	o, ok := s.Rule().(*OriginRule)
+	if !ok || o.Deny || o.Restrictions == nil || o.opaque() != "" || !o.canList() {
 		return ""
 	}
 	var parts []string
@@ -220,9 +221,9 @@ func (s *Statement) Selectors(user string) string {
 			parts = append(parts, name+" selector "+strings.Join(texts, ","))
 		}
 	}
-	add("label", rule.restrictions.Labels)
-	fields := slices.Clone(rule.restrictions.Select)
-	if rule.restrictions.SameMinion {
+	add("label", o.Restrictions.Labels)
+	fields := slices.Clone(o.Restrictions.Select)
+	if o.Restrictions.SameMinion {
 		own, isNode := strings.CutPrefix(user, nodePrefix)
 		if !isNode || own == "" {
 			return ""
@@ -237,8 +238,8 @@ func (s *Statement) Selectors(user string) string {
 // that one.
 func (o *OriginRule) canList() bool {
 	verbs := []string{"list", "watch"}
-	if len(o.restrictions.Fields) == 0 {
+	if len(o.Restrictions.Fields) == 0 {
 		verbs = append(verbs, "deletecollection")
 	}
-	return slices.ContainsFunc(verbs, func(verb string) bool { return o.matchVerbs(verb, "") })
+	return slices.ContainsFunc(verbs, func(verb string) bool { return rule.MatchesVerb(o.row(), verb, "") })
 }

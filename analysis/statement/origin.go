@@ -1,65 +1,42 @@
 package statement
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // OriginRule is a writ.dev rule. Its lists are those of a table's row or shorter.
-type OriginRule struct {
-	deny                             bool
-	Verbs, NotVerbs, Kinds, NotKinds []string
-	restrictions                     *tables.Restrictions
-}
+type OriginRule tables.OriginRule
 
-func newOriginRule(r *tables.OriginRule) *OriginRule {
-	return &OriginRule{r.Deny, r.Verbs, r.NotVerbs, r.Kinds, r.NotKinds, r.Restrictions}
-}
+func (o *OriginRule) row() *tables.OriginRule { return (*tables.OriginRule)(o) }
 
 // opaque returns why the rule does not decide by its lists alone, or "".
 func (o *OriginRule) opaque() string {
 	switch {
-	case o.restrictions == nil:
+	case o.Restrictions == nil:
 		return ""
-	case o.restrictions.Expression != "":
+	case o.Restrictions.Expression != "":
 		return WhyCEL
-	case o.restrictions.Extension != "":
-		return whyExtension + o.restrictions.Extension
+	case o.Restrictions.Extension != "":
+		return whyExtension + o.Restrictions.Extension
 	}
 	return ""
 }
-
-// The bits of stageTarget: the kinds match as they are, and for a request without a
-// subresource also if its verb stands for one.
-const (
-	bitPlain = 1 << iota
-	bitExec
-	bitProxy
-)
 
 // Match implements Condition.
 func (o *OriginRule) Match(at stage, r *Request) uint8 {
 	switch at {
 	case stageTarget:
-		if r.Path != "" {
-			return 0
-		}
-		bits := Bit(o.matchKinds(r.Resource, r.Subresource)) * bitPlain
-		if r.Subresource == "" {
-			bits |= Bit(o.matchKinds(r.Resource, "exec")) * bitExec
-			bits |= Bit(o.matchKinds(r.Resource, "proxy")) * bitProxy
-		}
-		return bits
+		return byVerb(r, func(r *Request) bool { return o.match(r, attributesOf[at]) })
 	case stageVerb:
-		sub := impliedSubresource(r.Verb, r.Subresource)
-		return Bit(o.matchVerbs(r.Verb, sub) && o.matchKinds(r.Resource, sub))
+		return Bit(o.match(r, until(at)))
 	case stageGroup:
-		if o.restrictions != nil && o.restrictions.SameMinion {
-			return Bit(r.Group == "" && isKind("pods", r.Resource))
+		if o.Restrictions != nil && o.Restrictions.SameMinion {
+			return Bit(r.Group == "" && isPod(r))
 		}
 	case stageLabels:
 		return o.verdict(o.labels(r))
@@ -73,58 +50,13 @@ func (o *OriginRule) Match(at stage, r *Request) uint8 {
 	return 1
 }
 
-// impliedSubresource returns the subresource of a request; the verbs exec and proxy
-// stand for one.
-func impliedSubresource(verb, subresource string) string {
-	if v := strings.ToLower(verb); subresource == "" && (v == "exec" || v == "proxy") {
-		return v
-	}
-	return subresource
+func (o *OriginRule) match(r *Request, of rule.Attributes) bool {
+	var room rule.Lists
+	return rule.Origin(o.row(), &room).MatchOf(r.origin(), of) != rule.No
 }
 
-func (o *OriginRule) matchVerbs(verb, subresource string) bool {
-	carried := tables.OriginVerbs(verb, subresource)
-	if carried[0] == "*" { // not for a subresource that stands for a verb
-		return o.matchWhole(o.Verbs, o.NotVerbs)
-	}
-	covers := func(entry string) bool { return entry == "*" || slices.Contains(carried, entry) }
-	return slices.ContainsFunc(o.Verbs, covers) && !slices.ContainsFunc(o.NotVerbs, covers)
-}
-
-// matchWhole matches a request for "*": an allow rule must cover everything, a deny rule
-// anything.
-func (o *OriginRule) matchWhole(entries, negated []string) bool {
-	if o.deny {
-		return len(entries) > 0 && !slices.Contains(negated, "*")
-	}
-	return slices.Contains(entries, "*") && len(negated) == 0
-}
-
-func (o *OriginRule) matchKinds(resource, subresource string) bool {
-	if resource == "*" {
-		return o.matchWhole(o.Kinds, o.NotKinds)
-	}
-	covers := func(entry string) bool { return coversKind(entry, resource, subresource) }
-	return slices.ContainsFunc(o.Kinds, covers) && !slices.ContainsFunc(o.NotKinds, covers)
-}
-
-func coversKind(entry, resource, subresource string) bool {
-	kind, sub, slash := strings.Cut(entry, "/")
-	return (!slash || strings.EqualFold(sub, subresource)) && (kind == "*" || isKind(kind, resource))
-}
-
-// isKind reports whether a lower-case word names the kind of a resource.
-func isKind(word, resource string) bool {
-	resource = strings.ToLower(resource)
-	return word == resource || isPlural(resource, word) || isPlural(word, resource)
-}
-
-// isPlural compares lengths and beginnings first: a plural has one or two letters more, and
-// only the last letter of its word may be another one in it.
-func isPlural(plural, word string) bool {
-	more := len(plural) - len(word)
-	return (more == 1 || more == 2) && strings.HasPrefix(plural, word[:max(0, len(word)-1)]) && tables.Plural(word) == plural
-}
+// isPod reports whether a request is for the kind pods, in any case and number.
+func isPod(r *Request) bool { return rule.SameKind("pods", strings.ToLower(r.Resource)) }
 
 // truth is the value of a restriction.
 type truth = selector.Verdict
@@ -138,19 +70,19 @@ const (
 // verdict is how a restriction counts: an undecidable one must not allow, and must not
 // let a denial be escaped.
 func (o *OriginRule) verdict(t truth) uint8 {
-	return Bit(t == isTrue || o.deny && t == isUndecidable)
+	return Bit(t == isTrue || o.Deny && t == isUndecidable)
 }
 
 func (o *OriginRule) labels(r *Request) truth {
 	switch {
-	case o.restrictions == nil || len(o.restrictions.Labels) == 0:
+	case o.Restrictions == nil || len(o.Restrictions.Labels) == 0:
 		return isTrue
 	case r.Labels == nil && selector.Counts(r.Verb, r.Resource, r.Subresource):
-		return selector.OfLabels(r.LabelSelector).Has(o.restrictions.Labels)
+		return selector.OfLabels(r.LabelSelector).Has(o.Restrictions.Labels)
 	case r.Labels == nil:
 		return isUndecidable
 	}
-	for _, entry := range o.restrictions.Labels {
+	for _, entry := range o.Restrictions.Labels {
 		if value, ok := r.Labels[entry.Key]; !ok || entry.Value != nil && *entry.Value != value {
 			return isFalse
 		}
@@ -167,7 +99,7 @@ const (
 
 func verbClass(r *Request) int {
 	class := verbOther
-	for _, verb := range tables.OriginVerbs(r.Verb, impliedSubresource(r.Verb, r.Subresource)) {
+	for _, verb := range rule.Carried(r.Verb, rule.Subresource(r.Verb, r.Subresource)) {
 		switch verb {
 		case "get", "list", "watch":
 			return verbReads
@@ -179,7 +111,7 @@ func verbClass(r *Request) int {
 }
 
 func (o *OriginRule) fields(r *Request) truth {
-	if o.restrictions == nil || len(o.restrictions.Fields) == 0 {
+	if o.Restrictions == nil || len(o.Restrictions.Fields) == 0 {
 		return isTrue
 	}
 	switch verbClass(r) {
@@ -192,7 +124,7 @@ func (o *OriginRule) fields(r *Request) truth {
 		return isUndecidable
 	}
 	for _, path := range r.Fields {
-		if !coversField(o.restrictions.Fields, path) {
+		if !coversField(o.Restrictions.Fields, path) {
 			return isFalse
 		}
 	}
@@ -208,10 +140,10 @@ func coversField(fields []string, path string) bool {
 
 // selected reports whether the objects of the request have the fields of fieldsSelect.
 func (o *OriginRule) selected(r *Request) truth {
-	if o.restrictions == nil || len(o.restrictions.Select) == 0 {
+	if o.Restrictions == nil || len(o.Restrictions.Select) == 0 {
 		return isTrue
 	}
-	return fieldsOf(r).Has(o.restrictions.Select)
+	return fieldsOf(r).Has(o.Restrictions.Select)
 }
 
 func fieldsOf(r *Request) selector.Selection {
@@ -230,7 +162,7 @@ const NodePrefix = UserPrefix + nodePrefix
 // holdsOnNode reports whether sameMinionRestriction holds: the pod of the request is on the
 // node of the user, who is a node or states one.
 func (o *OriginRule) holdsOnNode(r *Request) truth {
-	if o.restrictions == nil || !o.restrictions.SameMinion {
+	if o.Restrictions == nil || !o.Restrictions.SameMinion {
 		return isTrue
 	}
 	own, isNode := strings.CutPrefix(r.User, nodePrefix)
@@ -252,7 +184,7 @@ func (o *OriginRule) holdsOnNode(r *Request) truth {
 func (o *OriginRule) filter() *tables.NamespaceFilter { return nil }
 
 func (o *OriginRule) last() stage {
-	switch r := o.restrictions; {
+	switch r := o.Restrictions; {
 	case r == nil:
 		return stageVerb
 	case r.SameMinion:
@@ -270,24 +202,15 @@ func (o *OriginRule) last() stage {
 // ReadsUser reports whether a restriction compares the node that the user is.
 func (s *Statement) ReadsUser() bool {
 	o, ok := s.Rule().(*OriginRule)
-	return ok && o.restrictions != nil && o.restrictions.SameMinion
+	return ok && o.Restrictions != nil && o.Restrictions.SameMinion
 }
 
 // Mention implements Condition.
 func (o *OriginRule) Mention(v *Values) {
-	v.folds = true
-	for _, verb := range slices.Concat(o.Verbs, o.NotVerbs) {
-		v.addWord(&v.verbs, verb)
-		if verb == "update" || verb == "delete" {
-			v.verbs.Add("patch", "deletecollection")
-		}
-	}
-	v.verbs.Add("exec", "proxy")
-	for _, entry := range slices.Concat(o.Kinds, o.NotKinds) {
-		v.addKind(entry)
-	}
-	v.subresources.Add("exec", "proxy")
-	if r := o.restrictions; r != nil {
+	v.addLists(rule.Origin(o.row(), new(rule.Lists)), true)
+	v.verbs.Add(rule.Streams...)
+	v.subresources.Add(rule.Streams...)
+	if r := o.Restrictions; r != nil {
 		for _, entry := range r.Labels {
 			if entry.Value == nil {
 				v.labels.Add(entry.Key, "")
@@ -316,34 +239,25 @@ func (o *OriginRule) Mention(v *Values) {
 func (o *OriginRule) Describe(s *JSON) { s.Rule = o.rule() }
 
 func (o *OriginRule) rule() any {
-	rule := map[string]any{"verbs": tables.Negated(o.Verbs, o.NotVerbs), "resourceKinds": tables.Negated(o.Kinds, o.NotKinds)}
-	if o.deny {
-		rule["deny"] = true
+	written := map[string]any{"verbs": tables.Negated(o.Verbs, o.NotVerbs), "resourceKinds": tables.Negated(o.Kinds, o.NotKinds)}
+	if o.Deny {
+		written["deny"] = true
 	}
-	if o.restrictions != nil {
-		rule["attributeRestrictions"] = o.restrictions.Written()
+	if o.Restrictions != nil {
+		written["attributeRestrictions"] = o.Restrictions.Written()
 	}
-	return rule
+	return written
 }
 
 // Without implements Condition.
 func (o *OriginRule) Without(other Condition) Condition {
 	p, ok := other.(*OriginRule)
-	if !ok || p.deny != o.deny || p.restrictions != nil && !reflect.DeepEqual(p.restrictions, o.restrictions) ||
-		!isSubset(p.NotVerbs, o.NotVerbs) || !isSubset(p.NotKinds, o.NotKinds) {
+	if !ok {
 		return o
 	}
-	out := *o
-	covers := func(v string) bool {
-		kind, sub, slash := strings.Cut(v, "/")
-		return HasWord(p.Kinds, v) || slash && (slices.Contains(p.Kinds, kind) || slices.Contains(p.Kinds, "*/"+sub))
-	}
-	if !reduce(dimension{&out.Verbs, func(v string) bool { return HasWord(p.Verbs, v) }}, dimension{&out.Kinds, covers}) {
+	left := rule.WithoutOrigin(o.row(), p.row())
+	if left == nil {
 		return nil
 	}
-	return &out
-}
-
-func isSubset(list, of []string) bool {
-	return !slices.ContainsFunc(list, func(v string) bool { return !slices.Contains(of, v) })
+	return (*OriginRule)(left)
 }

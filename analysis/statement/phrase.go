@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/rule"
 )
 
 // Phrase returns what a statement is about, for a title: verbs and what they act on. Lists
@@ -12,31 +14,31 @@ func (s *JSON) Phrase(most int) string {
 	if s.Family == familyVisibility {
 		return s.clusters(most)
 	}
-	rule, _ := s.Rule.(map[string]any)
-	if pod, ok := rule["podSecurity"].(map[string]any); ok {
+	written, _ := s.Rule.(map[string]any)
+	if pod, ok := written["podSecurity"].(map[string]any); ok {
 		subs, _ := pod["subresources"].([]string)
 		return joinTo(subs, most) + " into pods by their score"
 	}
-	if entry, ok := rule["impersonation"].(map[string]any); ok {
+	if entry, ok := written["impersonation"].(map[string]any); ok {
 		return impersonation(entry, most)
 	}
-	if subs, ok := rule["subresources"].([]string); ok && s.IsDebug() {
+	if subs, ok := written["subresources"].([]string); ok && s.IsDebug() {
 		return joinTo(subs, most) + " into pods before every denial"
 	}
-	verbs, _ := rule["verbs"].([]string)
+	verbs, _ := written["verbs"].([]string)
 	text := words(verbs, "any verb", most)
 	if slices.Contains(verbs, "*") {
 		text += " on"
 	}
 	for _, key := range []string{"resources", "resourceKinds", "nonResourceURLs"} {
-		list, _ := rule[key].([]string)
+		list, _ := written[key].([]string)
 		if key == "resources" {
-			list = withSubresources(list, rule["subresources"])
+			list = withSubresources(list, written["subresources"])
 		}
 		if len(list) > 0 {
 			text += " " + words(list, "all resources", most)
 		}
-		if groups, _ := rule["apiGroups"].([]string); key == "resources" && slices.Contains(list, "*") && len(groups) > 0 && !slices.Contains(groups, "*") {
+		if groups, _ := written["apiGroups"].([]string); key == "resources" && slices.Contains(list, "*") && len(groups) > 0 && !slices.Contains(groups, "*") {
 			text += " of " + joinTo(groupNames(groups), most)
 		}
 	}
@@ -54,7 +56,7 @@ func impersonation(entry map[string]any, most int) string {
 	if entry["actionVerbs"] != nil {
 		return list("actionVerbs", "any verb on") + " " + list("targetResources", "all resources") + " while impersonating"
 	}
-	text := impersonate + " " + list("identityResources", "all identities")
+	text := rule.Impersonate + " " + list("identityResources", "all identities")
 	if entry["identities"] != nil {
 		text += " with name " + list("identities", "*")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -87,11 +88,8 @@ type circumstance struct {
 func (c *circumstance) Match(at stage, r *Request) uint8 {
 	switch at {
 	case stageNamespace:
-		known := *r
-		if known.NamespaceLabels == nil {
-			known.NamespaceLabels = map[string]string{}
-		}
-		return Bit(matchFilter(c.namespaces, &known))
+		w := rule.Words{Request: rule.Request{Namespace: r.Namespace, NamespaceLabels: r.NamespaceLabels}}
+		return Bit(rule.InNamespaces(c.namespaces).Match(&w) == rule.Yes)
 	case StageCluster:
 		return Bit(matchGlobs(c.clusters, r.Cluster))
 	}
@@ -229,39 +227,39 @@ func (s *Statement) Rest(r *Request, open Open) (rest Rest, isExact, ok bool) {
 
 // rest sets the labels and fields that an allow rule needs, and that a deny rule matches.
 func (o *OriginRule) rest(r *Request, open Open, rest *Rest) (isExact, ok bool) {
-	if o.restrictions == nil {
+	if o.Restrictions == nil {
 		return true, true
 	}
-	if len(o.restrictions.Labels) > 0 {
+	if len(o.Restrictions.Labels) > 0 {
 		if !open.Labels && o.verdict(o.labels(r)) == 0 {
 			return true, false
 		}
 		if open.Labels {
-			rest.Labels, rest.Unlabeled = o.restrictions.Labels, o.verdict(o.labels(r)) != 0 // which are not known in r
+			rest.Labels, rest.Unlabeled = o.Restrictions.Labels, o.verdict(o.labels(r)) != 0 // which are not known in r
 		}
 	}
 	isOpen := func(key string) bool {
 		return open.Name && key == "metadata.name" || open.Namespace && key == "metadata.namespace"
 	}
 	isSelected := func(q selector.Requirement) bool { return isOpen(q.Key) }
-	if (len(o.restrictions.Select) > 0 || o.restrictions.SameMinion) && slices.ContainsFunc(r.FieldSelector, isSelected) {
+	if (len(o.Restrictions.Select) > 0 || o.Restrictions.SameMinion) && slices.ContainsFunc(r.FieldSelector, isSelected) {
 		return false, true
 	}
 	if o.verdict(o.holdsOnNode(r)) == 0 {
 		return true, false
 	}
-	known := &OriginRule{deny: o.deny, restrictions: &tables.Restrictions{}}
-	for _, e := range o.restrictions.Select {
+	known := &OriginRule{Deny: o.Deny, Restrictions: &tables.Restrictions{}}
+	for _, e := range o.Restrictions.Select {
 		if isOpen(e.Key) {
 			rest.Fields = append(rest.Fields, e)
 		} else {
-			known.restrictions.Select = append(known.restrictions.Select, e)
+			known.Restrictions.Select = append(known.Restrictions.Select, e)
 		}
 	}
-	if len(rest.Fields) > 0 && (len(o.restrictions.Select) > 1 || len(r.FieldSelector) > 0) {
+	if len(rest.Fields) > 0 && (len(o.Restrictions.Select) > 1 || len(r.FieldSelector) > 0) {
 		return false, true // entries, or an entry and a selector, may contradict each other
 	}
-	rest.OrNone = o.deny
+	rest.OrNone = o.Deny
 	return true, o.verdict(known.selected(r)) != 0
 }
 

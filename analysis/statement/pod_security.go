@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -14,27 +15,16 @@ import (
 // statement is opaque.
 type podRule struct {
 	scope
-	p *tables.PodSecurity
+	p    *tables.PodSecurity
+	fits rule.Rule
 }
 
 // Match implements Condition.
 func (p *podRule) Match(at stage, r *Request) uint8 {
-	sub := func(s string) bool { return slices.Contains(p.p.Subresources, s) }
-	switch at {
-	case stageTarget:
-		if r.Path != "" || !isKind("pods", r.Resource) {
-			return 0
-		}
-		if r.Subresource == "" {
-			return Bit(sub("exec"))*bitExec | Bit(sub("proxy"))*bitProxy
-		}
-		return Bit(sub(r.Subresource) || sub(strings.ToLower(r.Subresource)))
-	case stageVerb:
-		return Bit(slices.ContainsFunc(formsOf(r.Verb, r.Subresource), func(f form) bool { return sub(f.sub) }))
-	case stageGroup:
-		return Bit(r.Group == "")
+	if at > stageGroup {
+		return p.scope.Match(at, r)
 	}
-	return Bit(p.scope.Match(at, r))
+	return bitsOf(p.fits, at, r)
 }
 
 func (p *podRule) filter() *tables.NamespaceFilter { return nil }
@@ -43,15 +33,10 @@ func (p *podRule) last() stage { return max(stageGroup, p.scope.last()) }
 
 // Mention implements Condition.
 func (p *podRule) Mention(v *Values) {
-	v.folds = true
 	p.scope.Mention(v)
-	v.addKind("pods")
-	v.groups.Add("")
+	v.addLists(p.fits[0], true)
 	v.addFilter(p.p.ExemptNamespaces)
-	for _, sub := range p.p.Subresources {
-		v.addWord(&v.subresources, sub)
-	}
-	v.verbs.Add("exec", "proxy")
+	v.verbs.Add(rule.Streams...)
 }
 
 // Describe implements Condition.

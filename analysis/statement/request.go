@@ -12,9 +12,9 @@ import (
 // The beginnings of principals; an account is a user of this name. An unnamed user is one
 // that no document names.
 const (
-	UserPrefix    = "user:"
-	GroupPrefix   = "group:"
-	AccountPrefix = "system:serviceaccount:"
+	UserPrefix    = tables.UserPrefix
+	GroupPrefix   = tables.GroupPrefix
+	AccountPrefix = tables.AccountPrefix
 	unnamed       = "unnamed"
 )
 
@@ -37,6 +37,8 @@ type Request struct {
 
 	// Facts are members that no statement reads: pod, type, items and the like.
 	Facts map[string]any
+
+	spelled *spelled // nil: its words are not kept
 }
 
 // stage is a part of a request that is chosen at once. A condition on a part may depend

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/selector"
 )
 
@@ -89,6 +90,7 @@ func (s *Search) descend(at stage, r *Request, not []*Statement) bool {
 		if s.Pin != nil {
 			s.Pin(&next)
 		}
+		next.spelled = nil
 		if s.descend(at+1, &next, o.left) {
 			*r = next
 			return true
@@ -116,6 +118,9 @@ func (s *Search) front(at stage, r *Request, not []*Statement, candidates []cand
 		set(&next)
 		if s.Pin != nil && !s.Pin(&next) {
 			continue
+		}
+		if at <= stageGroup {
+			next.spelled = new(spelled)
 		}
 		o, ok := s.option(at, &next, not)
 		if !ok {
@@ -180,19 +185,15 @@ func (s *Search) kind(at stage, r *Request) string {
 			return r.Resource + "/" + r.Subresource
 		}
 		var pods string
-		if s.Values.nodes && isKind("pods", r.Resource) {
+		if s.Values.nodes && isPod(r) {
 			pods = "pods"
 		}
 		if !s.Values.folds {
 			return pods
 		}
-		switch sub := strings.ToLower(r.Subresource); sub {
-		case "":
-			return pods
-		case "exec", "attach":
-			return pods + "exec" + sub
-		case "proxy", "portforward":
-			return pods + "proxy" + sub
+		sub := strings.ToLower(r.Subresource)
+		if stream := rule.Carried("", sub)[0]; sub == "" || stream != "" {
+			return pods + stream + sub
 		}
 		return pods + "sub"
 	case stageVerb:

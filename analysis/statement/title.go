@@ -94,8 +94,8 @@ func requirement(s *Statement, isSelecting bool) string {
 	case *debugRule:
 		return "pod " + strings.Join(Shorten(podNames(c.s.Pods)), ", ")
 	case *OriginRule:
-		if c.restrictions != nil {
-			written := c.restrictions.Written()
+		if c.Restrictions != nil {
+			written := c.Restrictions.Written()
 			text := restrictionText(written, Longest)
 			if selectors := selectorText(written); isSelecting && selectors != "" {
 				delete(written, "labelsContain")

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -17,7 +18,7 @@ const MaxOpaqueTries = 64
 func Variants(w *World, r *Request, t *Statement, limit int) []map[string]any {
 	base := r.Object(PointAccess)
 	out := []map[string]any{base}
-	if isKind("pods", r.Resource) && r.Subresource != "" || r.Verb == "exec" || r.Verb == "proxy" {
+	if isPod(r) && r.Subresource != "" || rule.IsStream(r.Verb) {
 		if _, given := base["pod"]; !given {
 			for _, labels := range append([]map[string]string{nil}, w.ExemptLabels()...) {
 				out = append(out, With(base, "pod", PodOf(nil, labels)))
@@ -54,14 +55,14 @@ func (w *World) ExemptLabels() []map[string]string {
 
 // text returns what an opaque rule evaluates.
 func (w *World) text(t *Statement) string {
-	rule, ok := t.Rule().(*OriginRule)
+	o, ok := t.Rule().(*OriginRule)
 	switch {
-	case !ok || rule.restrictions == nil:
+	case !ok || o.Restrictions == nil:
 		return ""
-	case rule.restrictions.Extension != "":
-		return w.code(rule.restrictions.Extension) + JSONText(rule.restrictions.Params)
+	case o.Restrictions.Extension != "":
+		return w.code(o.Restrictions.Extension) + JSONText(o.Restrictions.Params)
 	}
-	return rule.restrictions.Expression
+	return o.Restrictions.Expression
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -79,7 +80,7 @@ func NewWorld(r Revision) *World {
 	if deny := tables.Of[*tables.Deny](r.Tables); deny != nil {
 		overrides, tenants := JSONText(deny.Escalations), tables.TenantsOf(r.Tables)
 		for i := range deny.Policies {
-			w.Deny = append(w.Deny, denyStatements(scope{&deny.Policies[i], tenants}, overrides)...)
+			w.Deny = append(w.Deny, denyStatements(newScope(&deny.Policies[i], tenants), overrides)...)
 		}
 	}
 	return w
@@ -168,17 +169,17 @@ func denyStatements(in scope, overrides string) []*Statement {
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		out = append(out, &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
-			Condition: &denyRule{in, r}, Dates: p.Dates, Documents: document(r.Rule, r.Source)})
+		out = append(out, &Statement{family: familyDeny, Effect: OutcomeDeny, Step: tables.StepDenyPolicy, Rank: []byte{1},
+			Condition: newDenyRule(in, r), Dates: p.Dates, Documents: document(r.Rule, r.Source)})
 	}
 	for i := range p.Impersonation {
 		r := &p.Impersonation[i]
-		out = append(out, &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
-			Condition: &impersonationRule{in, r}, Dates: p.Dates, Documents: document(r.Rule, r.Source)})
+		out = append(out, &Statement{family: familyDeny, Effect: OutcomeDeny, Step: tables.StepDenyPolicy, Rank: []byte{1},
+			Condition: &impersonationRule{in, r, rule.Impersonation(r)}, Dates: p.Dates, Documents: document(r.Rule, r.Source)})
 	}
 	if p.Pod != nil {
-		s := &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 2, Rank: []byte{2}, Opaque: WhyPod,
-			Condition: &podRule{in, p.Pod}, Dates: p.Dates, Documents: document(0, p.Pod.Source)}
+		s := &Statement{family: familyDeny, Effect: OutcomeDeny, Step: tables.StepPodSecurity, Rank: []byte{2}, Opaque: WhyPod,
+			Condition: &podRule{in, p.Pod, rule.Pod(p.Pod)}, Dates: p.Dates, Documents: document(0, p.Pod.Source)}
 		s.Content = ContentOf(s) + JSONText(p.Pod.Thresholds) + overrides
 		out = append(out, s)
 	}
@@ -214,8 +215,7 @@ func (w *World) rulesOf(key string) []*ruleOf {
 	}
 	for i := range role.Origin {
 		r := &role.Origin[i]
-		rule := newOriginRule(r)
-		rules = append(rules, &ruleOf{rule, r.Deny, r.Rule, r.Source, rule.opaque()})
+		rules = append(rules, &ruleOf{(*OriginRule)(r), r.Deny, r.Rule, r.Source, (*OriginRule)(r).opaque()})
 	}
 	w.byRole[key] = rules
 	return rules
@@ -265,7 +265,7 @@ func (w *World) Binding(key string) []*Statement {
 	for i, r := range rules {
 		documents[i] = Document{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Rule: r.index, Source: r.source, Role: b.Role, Binding: Written{b.Source}}
 		s := &statements[i]
-		*s = Statement{family: b.Family, Effect: OutcomeAllow, Step: stepOf(r.deny, b.Cluster), Subjects: subjects, Namespace: place,
+		*s = Statement{family: b.Family, Effect: OutcomeAllow, Step: b.Step(r.deny), Subjects: subjects, Namespace: place,
 			Condition: r.Condition, Opaque: r.opaque, Dates: b.Dates, Documents: documents[i : i+1 : i+1]}
 		if r.deny {
 			s.Effect = OutcomeDeny
@@ -284,19 +284,7 @@ func (w *World) Binding(key string) []*Statement {
 var ranks = []byte{0, 1, 2, 3, 4, 5, 6}
 
 // FirstStep is the first step of bindings.
-const FirstStep = 3
-
-func stepOf(deny, cluster bool) int {
-	switch {
-	case deny && cluster:
-		return FirstStep
-	case cluster:
-		return 4
-	case deny:
-		return 5
-	}
-	return 6
-}
+const FirstStep = tables.StepClusterDeny
 
 const extensionPackage = "writ.extensions."
 

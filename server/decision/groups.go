@@ -3,6 +3,8 @@ package decision
 import (
 	"slices"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Groups and users of Kubernetes' authentication.
@@ -11,7 +13,6 @@ const (
 	unauthenticated = "system:unauthenticated"
 	anonymous       = "system:anonymous"
 	serviceAccounts = "system:serviceaccounts"
-	accountPrefix   = "system:serviceaccount:"
 )
 
 // Completed returns r with the groups that Kubernetes implies, if p adds them; otherwise r
@@ -51,7 +52,7 @@ func AddImpliedGroups(user string, groups []string) (all, added []string) {
 // not to be, remains so: Kubernetes adds neither group then.
 func impliedGroups(user string, groups []string) []string {
 	var implied []string
-	switch account, isAccount := strings.CutPrefix(user, accountPrefix); {
+	switch account, isAccount := strings.CutPrefix(user, tables.AccountPrefix); {
 	case user == "":
 		return nil // a question about groups alone
 	case user == anonymous:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // VisibilityRequest is a request at the visibility point, in the canonical form
@@ -142,7 +144,7 @@ func (r *VisibilityRequest) Names() []string {
 		names = append(names, r.User)
 	}
 	if a := r.ServiceAccount; a.Namespace != "" && a.Name != "" {
-		names = append(names, "system:serviceaccount:"+a.Namespace+":"+a.Name)
+		names = append(names, tables.Account(a.Namespace, a.Name))
 	}
 	return names
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -76,7 +75,7 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 	v.hits, span = holding(v.lent.find(e.tree, v.request), at, v.lent.span)
 	query := &e.queries.grants
 	if e.features.Has(tables.FeatureDenyPolicies) {
-		v.forms = otherForms(v.request, e.queries.denyResources)
+		v.forms = match.FormsOf(v.request, e.queries.denyResources)
 		if e.denials.CanConcern(v.request, v.forms, v.lent.valid) {
 			query, v.sendRequest = &e.queries.findings, true
 			span = e.denials.Around(span, at, v.request, v.forms, v.lent.valid)
@@ -155,26 +154,13 @@ func compareHits(a, b match.Hit) int {
 	first, _ := a.Number()
 	second, _ := b.Number()
 	return cmp.Or(
-		cmp.Compare(step(a), step(b)),
+		cmp.Compare(a.Binding.Step(a.Deny()), b.Binding.Step(b.Deny())),
 		cmp.Compare(a.Binding.Kind, b.Binding.Kind),
 		cmp.Compare(a.Binding.Namespace, b.Binding.Namespace),
 		cmp.Compare(a.Binding.Name, b.Binding.Name),
 		cmp.Compare(first, second),
 		cmp.Compare(a.Binding.APIVersion, b.Binding.APIVersion),
 	)
-}
-
-// step returns the position in the order of evaluation: cluster scope precedes a
-// namespace, and at each scope deny precedes allow. Deny policies are steps 1 and 2.
-func step(h match.Hit) int {
-	position := 6
-	if h.Binding.Cluster {
-		position = 4
-	}
-	if h.Deny() {
-		position--
-	}
-	return position
 }
 
 // reason explains a decision by rules: it names the first hit and, for a denial, the
@@ -196,9 +182,9 @@ func reason(r *decision.Request, hits []match.Hit, all []decision.Matched, via m
 // matched describes a hit.
 func matched(h match.Hit) decision.Matched {
 	number, source := h.Number()
-	effect := "allow"
+	effect := tables.EffectAllow
 	if h.Deny() {
-		effect = "deny"
+		effect = tables.EffectDeny
 	}
 	return decision.Matched{
 		Kind:       h.Binding.Kind,
@@ -231,38 +217,4 @@ func fullName(namespace, name string) string {
 		return name
 	}
 	return namespace + "/" + name
-}
-
-// otherForms are the forms of a request except the request as written, as
-// rego/writ/access/request/forms.rego defines them. Most requests have none.
-func otherForms(r *decision.Request, named map[string][]string) []match.Form {
-	if r.Path != "" {
-		if verb := strings.ToLower(r.Verb); verb != r.Verb {
-			return []match.Form{{Verb: verb}}
-		}
-		return nil
-	}
-	written := match.Form{Verb: r.Verb, Subresource: r.Subresource, Resource: r.Resource}
-	var forms []match.Form
-	add := func(verb, subresource string) {
-		for _, resource := range append([]string{r.Resource}, named[strings.ToLower(r.Resource)]...) {
-			f := match.Form{Verb: verb, Subresource: subresource, Resource: resource}
-			if f != written && !slices.Contains(forms, f) {
-				forms = append(forms, f)
-			}
-		}
-	}
-	verb, subresource := strings.ToLower(r.Verb), strings.ToLower(r.Subresource)
-	add(r.Verb, r.Subresource)
-	add(r.Verb, subresource)
-	add(verb, r.Subresource)
-	add(verb, subresource)
-	if r.Subresource == "" && (verb == "exec" || verb == "proxy") {
-		add(r.Verb, verb)
-		add(verb, verb)
-		if verb == "exec" {
-			add("create", verb)
-		}
-	}
-	return forms
 }

@@ -101,7 +101,7 @@ func (d *denyRules) changeSince(before *denyRules) *denyChange {
 
 // affects reports whether a policy or an escalation that changed can concern the request.
 func (c *denyChange) affects(r *decision.Request) bool {
-	return c.isAny && (c.isUnknown || c.escalations[r.Escalation] || c.policies.CanConcern(r, otherForms(r, c.resources), nil))
+	return c.isAny && (c.isUnknown || c.escalations[r.Escalation] || c.policies.CanConcern(r, match.FormsOf(r, c.resources), nil))
 }
 
 // askDenyResources are the resources that deny policies name, by the lower-case words

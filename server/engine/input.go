@@ -68,8 +68,8 @@ func (v evaluation) input() (in ast.Value, whole bool, err error) {
 		}
 	}
 	found := [][2]*ast.Term{{keyHits, ast.ArrayTerm(terms...)}}
-	if len(v.forms) > 0 {
-		found = append(found, [2]*ast.Term{keyForms, formTerms(v.forms)})
+	if forms := formTerms(v.forms); forms != nil {
+		found = append(found, [2]*ast.Term{keyForms, ast.ArrayTerm(forms...)})
 	}
 	if v.sendRequest && len(v.lent.valid) > 0 { // deny policies alone read them
 		found = append(found, [2]*ast.Term{keySessions, sessionTerms(v.lent.valid)})
@@ -192,11 +192,17 @@ func value(entries map[string]any) (*ast.Term, error) {
 	return ast.NewTerm(v), nil
 }
 
-// formTerms are forms as the library reads them.
-func formTerms(forms []match.Form) *ast.Term {
-	terms := make([]*ast.Term, len(forms))
-	for i, f := range forms {
-		terms[i] = ast.ArrayTerm(text(f.Verb), text(f.Subresource), text(f.Resource))
+// formTerms are the forms of a request except the request as written, as
+// rego/writ/access/request/forms.rego defines them. Most requests have none.
+func formTerms(f match.Forms) []*ast.Term {
+	if len(f.Spellings)*len(f.Resources) <= 1 {
+		return nil
 	}
-	return ast.ArrayTerm(terms...)
+	var terms []*ast.Term
+	for _, s := range f.Spellings {
+		for _, resource := range f.Resources {
+			terms = append(terms, ast.ArrayTerm(text(s.Verb), text(s.Subresource), text(resource)))
+		}
+	}
+	return terms[1:] // the first one is as written
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -26,7 +27,7 @@ func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decisio
 		return facts, nil
 	}
 	now, named := e.now(), e.named(r)
-	v := evaluation{request: named, sendRequest: true, forms: otherForms(r, e.queries.denyResources), lent: e.lend(named, dates.Of(now))}
+	v := evaluation{request: named, sendRequest: true, forms: match.FormsOf(r, e.queries.denyResources), lent: e.lend(named, dates.Of(now))}
 	if v.lent.debug != nil {
 		return decision.Facts{}, nil // it decides before all policies
 	}
@@ -47,8 +48,7 @@ func concernsPod(r *decision.Request) bool {
 	if r.APIGroup != "" || !slices.Contains(pods, strings.ToLower(r.Resource)) {
 		return false
 	}
-	verb := strings.ToLower(r.Verb)
-	return r.Subresource != "" || verb == "exec" || verb == "proxy"
+	return rule.Subresource(r.Verb, r.Subresource) != ""
 }
 
 // pods are the lower-case words for the resource pods.

@@ -33,7 +33,7 @@ type evaluation struct {
 	// sendRequest sends the request to OPA even if no hit reads it.
 	sendRequest bool
 	// forms are the other forms of the request.
-	forms []match.Form
+	forms match.Forms
 	// lent is what sessions give to the request.
 	lent lent
 	// anonymous marks a query about principals that did not send the request: an absent

@@ -10,8 +10,6 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-const accountPrefix = "system:serviceaccount:"
-
 // WhoCan decides the request for each subject of bindings that apply to it: users
 // without groups, groups without a user. Subjects whose bindings refer to the same
 // roles in the same scopes get the same decision, so each such set of roles is decided
@@ -69,28 +67,24 @@ func (e *Engine) deniesAll(ctx context.Context, r *decision.Request) (policy, fa
 // add lists the subject if it is allowed, and as an exception if a deny rule matched,
 // even one that did not decide: it may deny a member of a listed group.
 func (e *Engine) add(answer *decision.WhoCan, subject string, d decision.Decision) {
-	user, isUser := strings.CutPrefix(subject, "user:")
-	group := strings.TrimPrefix(subject, "group:")
+	of := tables.ParseSubject(subject)
 	if d.Allowed {
 		switch {
-		case strings.HasPrefix(user, accountPrefix):
-			answer.ServiceAccounts = append(answer.ServiceAccounts, user)
-		case isUser:
-			answer.Users = append(answer.Users, user)
+		case of.IsGroup:
+			answer.Groups = append(answer.Groups, of.Name)
+		case strings.HasPrefix(of.Name, tables.AccountPrefix):
+			answer.ServiceAccounts = append(answer.ServiceAccounts, of.Name)
 		default:
-			answer.Groups = append(answer.Groups, group)
+			answer.Users = append(answer.Users, of.Name)
 		}
 	}
 	for _, entry := range d.Matched {
-		if entry.Effect != "deny" || entry.Role == nil {
+		if entry.Effect != tables.EffectDeny || entry.Role == nil {
 			continue // a DenyPolicy has no binding
 		}
-		exception := decision.Exception{Kind: "Group", Name: group, Step: 5}
-		if isUser {
-			exception.Kind, exception.Name = "User", user
-		}
-		if entry.Namespace == e.access.Master {
-			exception.Step = 3
+		exception := decision.Exception{Kind: "Group", Name: of.Name, Step: e.access.StepOf(entry.APIVersion, entry.Namespace, entry.Name, true)}
+		if !of.IsGroup {
+			exception.Kind = "User"
 		}
 		// Exceptions of a subject are adjacent.
 		if last := len(answer.Except); last == 0 || answer.Except[last-1] != exception {
@@ -146,10 +140,10 @@ func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, sa
 func asked(r *decision.Request, subject string) *decision.Request {
 	alone := *r
 	alone.User, alone.Groups = "", nil
-	if user, ok := strings.CutPrefix(subject, "user:"); ok {
-		alone.User = user
+	if of := tables.ParseSubject(subject); of.IsGroup {
+		alone.Groups = []string{of.Name}
 	} else {
-		alone.Groups = []string{strings.TrimPrefix(subject, "group:")}
+		alone.User = of.Name
 	}
 	return &alone
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // decodeKubernetesBinding decodes roleRef and subjects and reports whether the role
@@ -126,7 +127,7 @@ func decodeServiceAccount(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBind
 		}
 		return
 	}
-	b.Users = append(b.Users, "system:serviceaccount:"+in+":"+name.Value)
+	b.Users = append(b.Users, tables.Account(in, name.Value))
 }
 
 // checkLiteralStar warns about "*" as a subject, which is a name and not a pattern.

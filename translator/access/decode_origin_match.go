@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -28,14 +28,11 @@ func decodeMatchesNothing(d *syntax.Decoder, r *OriginRule, verbsAt, kindsAt *sy
 	}
 }
 
-// wider maps a verb to the Origin verb that also covers its requests. Negating the wider
-// verb negates the narrower one.
-var wider = map[string]string{"patch": "update", "deletecollection": "delete"}
-
-// isExcludedVerb reports whether the negative entries exclude a positive verb entirely.
+// isExcludedVerb reports whether the negative entries exclude a positive verb entirely: negating
+// a wider verb negates the narrower one.
 func isExcludedVerb(verb string, negative []string) bool {
 	return slices.ContainsFunc(negative, func(n string) bool {
-		return n == "*" || n == verb || n == wider[verb]
+		return n == "*" || n == verb || n == rule.Wider(verb)
 	})
 }
 
@@ -50,20 +47,17 @@ func isExcludedKind(kind string, negative []string) bool {
 		if narrow && otherSub != sub {
 			return false
 		}
-		return other == "*" || implication.SameKind(name, other)
+		return other == "*" || rule.SameKind(name, other)
 	})
 }
-
-// streams maps the streaming subresources to the only Origin verb of their requests.
-var streams = map[string]string{"exec": "exec", "attach": "exec", "proxy": "proxy", "portforward": "proxy"}
 
 // isUnreachableStream reports whether a kind entry names a streaming subresource whose
 // verb the rule does not have.
 func isUnreachableStream(kind string, r *OriginRule) bool {
 	_, sub, _ := strings.Cut(kind, "/")
-	verb, streaming := streams[sub]
-	if !streaming || slices.Contains(r.NotVerbs, verb) {
-		return streaming
+	verb := rule.Carried("", sub)[0]
+	if verb == "" || slices.Contains(r.NotVerbs, verb) {
+		return verb != ""
 	}
 	return !slices.Contains(r.Verbs, "*") && !slices.Contains(r.Verbs, verb)
 }

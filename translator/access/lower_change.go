@@ -62,10 +62,10 @@ func (c *change) setListed(key, namespace string, users, groups []string, listed
 		c.subjects[h][key] = listed
 	}
 	for _, user := range users {
-		note("user:" + user)
+		note(tables.User(user))
 	}
 	for _, group := range groups {
-		note("group:" + group)
+		note(tables.Group(group))
 	}
 }
 

@@ -3,8 +3,8 @@ package access
 import (
 	"fmt"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -19,7 +19,7 @@ func superfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (li
 	for i := range rules {
 		entries += len(rules[i].Verbs) + len(rules[i].Groups) + len(rules[i].Resources) + len(rules[i].Names) + len(rules[i].Paths)
 	}
-	left := implication.NewBudget(entries)
+	left := rule.NewBudget(entries)
 	for i := range rules {
 		for j := range i {
 			if left--; left <= 0 {
@@ -43,9 +43,9 @@ func superfluousOrigin(d *OriginRole, rules []tables.OriginRule) (list diag.List
 	for i := range rules {
 		entries += len(rules[i].Verbs) + len(rules[i].NotVerbs) + len(rules[i].Kinds) + len(rules[i].NotKinds)
 	}
-	left := implication.NewBudget(entries)
+	left := rule.NewBudget(entries)
 	for i := range rules {
-		if implication.MatchesNothing(&rules[i]) {
+		if rule.MatchesNothing(&rules[i]) {
 			continue // has a warning of its own
 		}
 		for j := range i {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
@@ -139,10 +138,10 @@ func identify(request map[string]any, subject string) {
 		return
 	}
 	request["user"] = ""
-	if user, ok := strings.CutPrefix(subject, "user:"); ok {
-		request["user"] = user
-	} else if group, ok := strings.CutPrefix(subject, "group:"); ok {
-		request["groups"] = []string{group}
+	if of := tables.ParseSubject(subject); of.IsGroup {
+		request["groups"] = []string{of.Name}
+	} else {
+		request["user"] = of.Name
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -17,42 +17,42 @@ type samplePair struct {
 	hit, miss map[string]any
 }
 
-func sampleKubernetes(rule tables.KubernetesRule) samplePair {
-	if len(rule.Verbs) == 0 {
+func sampleKubernetes(row tables.KubernetesRule) samplePair {
+	if len(row.Verbs) == 0 {
 		return samplePair{}
 	}
-	hit := map[string]any{"verb": emit.OrDefault(rule.Verbs[0], "get")}
-	if len(rule.Paths) > 0 {
-		hit["path"] = samplePath(rule.Paths[0])
-		return samplePair{hit, missKubernetes(rule, hit)}
+	hit := map[string]any{"verb": emit.OrDefault(row.Verbs[0], "get")}
+	if len(row.Paths) > 0 {
+		hit["path"] = samplePath(row.Paths[0])
+		return samplePair{hit, missKubernetes(row, hit)}
 	}
-	if len(rule.Groups) == 0 || len(rule.Resources) == 0 {
+	if len(row.Groups) == 0 || len(row.Resources) == 0 {
 		return samplePair{}
 	}
-	hit["apiGroup"] = emit.OrDefault(rule.Groups[0], "")
-	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+	hit["apiGroup"] = emit.OrDefault(row.Groups[0], "")
+	resource, subresource, _ := strings.Cut(row.Resources[0], "/")
 	if resource == "" {
 		return samplePair{}
 	}
 	hit["resource"], hit["subresource"] = emit.OrDefault(resource, "pods"), subresource
-	if len(rule.Names) > 0 {
-		hit["name"] = rule.Names[0]
+	if len(row.Names) > 0 {
+		hit["name"] = row.Names[0]
 	}
-	return samplePair{hit, missKubernetes(rule, hit)}
+	return samplePair{hit, missKubernetes(row, hit)}
 }
 
 // missKubernetes changes one attribute of the hit to a value that the rule does not
 // match. For a rule that matches everything, it changes the requester.
-func missKubernetes(rule tables.KubernetesRule, hit map[string]any) map[string]any {
+func missKubernetes(row tables.KubernetesRule, hit map[string]any) map[string]any {
 	miss := maps.Clone(hit)
 	switch {
-	case !slices.Contains(rule.Verbs, "*"):
+	case !slices.Contains(row.Verbs, "*"):
 		miss["verb"] = emit.StrangeVerb
-	case len(rule.Paths) > 0 && !slices.ContainsFunc(rule.Paths, func(p string) bool { return implication.CoversPath(p, emit.StrangePath) }):
+	case len(row.Paths) > 0 && !slices.ContainsFunc(row.Paths, func(p string) bool { return rule.CoversPath(p, emit.StrangePath) }):
 		miss["path"] = emit.StrangePath
-	case len(rule.Paths) == 0 && !slices.Contains(rule.Groups, "*"):
+	case len(row.Paths) == 0 && !slices.Contains(row.Groups, "*"):
 		miss["apiGroup"] = emit.StrangeGroup
-	case len(rule.Paths) == 0 && !slices.ContainsFunc(rule.Resources, func(r string) bool { return strings.HasPrefix(r, "*") }):
+	case len(row.Paths) == 0 && !slices.ContainsFunc(row.Resources, func(r string) bool { return strings.HasPrefix(r, "*") }):
 		miss["resource"] = emit.StrangeResource
 	default:
 		miss[otherRequester] = true
@@ -70,27 +70,26 @@ func samplePath(pattern string) string {
 	return emit.OrDefault(pattern, "/healthz")
 }
 
-func sampleOrigin(rule tables.OriginRule) samplePair {
-	verb, ok := sampleEntry(rule.Verbs, rule.NotVerbs, "get", "create", "exec", emit.StrangeVerb)
+func sampleOrigin(row tables.OriginRule) samplePair {
+	verb, ok := sampleEntry(row.Verbs, row.NotVerbs, "get", "create", "exec", emit.StrangeVerb)
 	if !ok {
 		return samplePair{}
 	}
-	kind, ok := sampleEntry(rule.Kinds, rule.NotKinds, "pods", "secrets", emit.StrangeResource)
+	kind, ok := sampleEntry(row.Kinds, row.NotKinds, "pods", "secrets", emit.StrangeResource)
 	if !ok {
 		return samplePair{}
 	}
 	hit := map[string]any{"verb": verb}
 	resource, subresource, _ := strings.Cut(kind, "/")
 	hit["resource"], hit["subresource"] = emit.OrDefault(resource, emit.StrangeResource), subresource
-	verbs := tables.OriginVerbs(verb, subresource)
-	if !implication.HasVerb(rule.Verbs, verbs) || implication.HasVerb(rule.NotVerbs, verbs) || !restrict(hit, rule.Restrictions) {
+	if !rule.MatchesVerb(&row, verb, subresource) || !restrict(hit, row.Restrictions) {
 		return samplePair{}
 	}
 	miss := maps.Clone(hit)
 	switch {
-	case !implication.HasVerb(rule.Verbs, tables.OriginVerbs(emit.StrangeVerb, subresource)):
+	case !rule.MatchesVerb(&tables.OriginRule{Verbs: row.Verbs}, emit.StrangeVerb, subresource):
 		miss["verb"] = emit.StrangeVerb
-	case !slices.ContainsFunc(rule.Kinds, func(k string) bool { return strings.HasPrefix(k, "*") }):
+	case !slices.ContainsFunc(row.Kinds, func(k string) bool { return strings.HasPrefix(k, "*") }):
 		miss["resource"] = emit.StrangeResource
 	default:
 		miss[otherRequester] = true

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 //go:embed fields.txt
@@ -321,7 +322,7 @@ func (o *one) implies(n *syntax.Node) {
 		}
 		users := 0
 		for _, p := range principals(o.Decoder, list) {
-			if strings.HasPrefix(p, "user:") {
+			if strings.HasPrefix(p, tables.UserPrefix) {
 				users++
 			}
 			o.a.Subjects[i] = append(o.a.Subjects[i], p)

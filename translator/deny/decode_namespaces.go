@@ -56,7 +56,7 @@ func decodeSelectorTerm(d *syntax.Decoder, n *syntax.Node, name string) []tables
 	}
 	requirements := make([]tables.LabelRequirement, 0, len(s.Requirements))
 	for _, r := range s.Requirements {
-		requirement := tables.LabelRequirement{Key: r.Key, Operator: r.Operator}
+		requirement := tables.LabelRequirement{Key: r.Key, Operator: tables.Operator(r.Operator)}
 		if len(r.Values) > 0 {
 			requirement.Values = tables.Entries(r.Values)
 		}

@@ -265,13 +265,13 @@ func namespaceFits(m *emit.Module, purpose string, f *tables.NamespaceFilter) []
 func requirementClause(m *emit.Module, purpose string, r tables.LabelRequirement) string {
 	label := "input.namespaceLabels" + regotext.Key(r.Key)
 	switch r.Operator {
-	case "In":
+	case tables.In:
 		return emit.OneOf(label, r.Values)
-	case "NotIn":
+	case tables.NotIn:
 		return "not " + purposeRule(m, purpose, []string{emit.OneOf(label, r.Values)})
-	case "Exists":
+	case tables.Exists:
 		return "is_string(" + label + ")"
-	default:
-		return "not " + label
+	case tables.DoesNotExist:
 	}
+	return "not " + label
 }

@@ -1,8 +1,10 @@
 package footprint
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -38,61 +40,56 @@ func entries(list []string) []string {
 }
 
 func addPolicy(f *Access, p *tables.DenyPolicy) {
-	f.Clusters.addGlobs(p.Clusters)
-	f.Tenants.addGlobs(p.Tenants)
-	f.Sessions.addGlobs(p.Sessions)
-	f.Escalations.addGlobs(p.EscalationRefs)
-	f.Escalations.Values = append(f.Escalations.Values, p.ReferredBy...)
+	f.addRule(rule.Scope(p))
 	for i := range p.Rules {
-		addRule(f, &p.Rules[i])
+		f.addRule(rule.Deny(&p.Rules[i]))
 	}
 	for i := range p.Impersonation {
-		addImpersonation(f, &p.Impersonation[i])
+		// Verbs that ask for impersonation have many forms, all of which can be told apart.
+		f.Verbs.Patterns = append(f.Verbs.Patterns, rule.Impersonate+"*")
+		f.addRule(withoutVerbs(rule.Impersonation(&p.Impersonation[i])))
 	}
-	if pod := p.Pod; pod != nil {
+	if p.Pod != nil {
 		f.Pods = true
-		f.APIGroups.Values = append(f.APIGroups.Values, "")
-		f.Resources.Values = append(f.Resources.Values, "pods")
-		f.Subresources.Values = append(f.Subresources.Values, pod.Subresources...)
-		addNamespaces(f, pod.ExemptNamespaces)
+		f.addRule(rule.Pod(p.Pod))
+		addNamespaces(f, p.Pod.ExemptNamespaces)
 	}
 }
 
-// addRule adds the values of a request that the rule can tell apart.
-func addRule(f *Access, r *tables.DenyRule) {
-	for i := range r.Actions {
-		action := &r.Actions[i]
-		f.Verbs.Values = append(f.Verbs.Values, action.Verbs...)
-		if action.VerbPrefix != "" {
-			f.Verbs.Patterns = append(f.Verbs.Patterns, action.VerbPrefix+"*")
-		}
-		f.APIGroups.Values = append(f.APIGroups.Values, action.Groups...)
+func withoutVerbs(r rule.Rule) rule.Rule {
+	for i := range r {
+		r[i] = slices.DeleteFunc(r[i], func(l rule.List) bool { return l.Of == rule.Verb })
 	}
-	addResources(f, r.Resources)
-	f.Names.addGlobs(r.Names)
-	addNamespaces(f, r.Namespaces)
+	return r
+}
+
+// addRule adds the values of a request that the lists of a rule can tell apart.
+func (f *Access) addRule(r rule.Rule) {
+	of := map[rule.Attribute]*Attribute{
+		rule.Verb: &f.Verbs, rule.Group: &f.APIGroups, rule.Name: &f.Names, rule.Cluster: &f.Clusters, rule.Tenant: &f.Tenants,
+		rule.Session: &f.Sessions, rule.Escalation: &f.Escalations,
+	}
+	for _, alternative := range r {
+		for _, l := range alternative {
+			d := cmp.Or(l.Denied, new(rule.Denied))
+			if a := of[l.Of]; a != nil {
+				a.Values = append(a.Values, l.Any...)
+				a.addGlobs(d.Globs)
+				for _, prefix := range d.Prefixes {
+					a.Patterns = append(a.Patterns, prefix+"*")
+				}
+			}
+			addResources(f, d.Targets)
+			f.Subresources.addGlobs(d.Keys)
+			addNamespaces(f, d.Filter)
+		}
+	}
 }
 
 func addResources(f *Access, resources []tables.DenyResource) {
 	for i := range resources {
 		f.Resources.Values = append(f.Resources.Values, resources[i].Resources...)
 		f.Subresources.Values = append(f.Subresources.Values, resources[i].Subresources...)
-	}
-}
-
-// addImpersonation adds what a rule about impersonation tells apart. Verbs that ask for
-// impersonation have many forms, all of which can be told apart.
-func addImpersonation(f *Access, r *tables.ImpersonationRule) {
-	f.Verbs.Patterns = append(f.Verbs.Patterns, "impersonate*")
-	if i := r.Identity; i != nil {
-		f.Resources.Values = append(f.Resources.Values, i.Resources...)
-		f.Names.addGlobs(i.Names)
-		f.Subresources.addGlobs(i.ExtraKeys)
-		addNamespaces(f, i.Namespaces)
-	}
-	if a := r.Action; a != nil {
-		addResources(f, a.Resources)
-		f.APIGroups.Values = append(f.APIGroups.Values, a.Groups...)
 	}
 }
 

@@ -3,6 +3,7 @@ package footprint
 import (
 	"strings"
 
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -32,27 +33,47 @@ func (c *roleCounts) addRole(r *tables.Role, n int) {
 	if r == nil {
 		return
 	}
+	var room rule.Lists
 	for i := range r.Kubernetes {
-		c.addKubernetes(&r.Kubernetes[i], n)
+		c.addLists(rule.Kubernetes(&r.Kubernetes[i], &room), n)
 	}
 	for i := range r.Origin {
-		c.addOrigin(&r.Origin[i], n)
+		c.addLists(rule.Origin(&r.Origin[i], &room), n)
+		if restrictions := r.Origin[i].Restrictions; restrictions != nil {
+			c.addRestrictions(restrictions, n)
+		}
 	}
 }
 
-func (c *roleCounts) addKubernetes(r *tables.KubernetesRule, n int) {
-	c.verbs.addAll(r.Verbs, n)
-	c.apiGroups.addAll(r.Groups, n)
-	c.names.addAll(r.Names, n)
-	for _, entry := range r.Resources {
-		c.addResource(entry, n)
-	}
-	for _, path := range r.Paths {
-		if prefix, ok := strings.CutSuffix(path, "*"); ok {
-			c.pathPrefixes.add(strings.TrimRight(prefix, "*")+"*", n)
-		} else {
-			c.paths.add(path, n)
+func (c *roleCounts) addLists(lists rule.Alternative, n int) {
+	for i := range lists {
+		for _, entries := range [...][]string{lists[i].Any, lists[i].Not} {
+			switch lists[i].Of {
+			case rule.Verb:
+				c.verbs.addAll(entries, n)
+			case rule.Group:
+				c.apiGroups.addAll(entries, n)
+			case rule.Name:
+				c.names.addAll(entries, n)
+			case rule.Target:
+				for _, entry := range entries {
+					c.addResource(entry, n)
+				}
+			case rule.Path:
+				for _, path := range entries {
+					c.addPath(path, n)
+				}
+			default: // roles have no lists of other attributes
+			}
 		}
+	}
+}
+
+func (c *roleCounts) addPath(path string, n int) {
+	if prefix, ok := strings.CutSuffix(path, "*"); ok {
+		c.pathPrefixes.add(strings.TrimRight(prefix, "*")+"*", n)
+	} else {
+		c.paths.add(path, n)
 	}
 }
 
@@ -63,19 +84,6 @@ func (c *roleCounts) addResource(entry string, n int) {
 	c.resources.add(resource, n)
 	if found {
 		c.subresources.add(subresource, n)
-	}
-}
-
-func (c *roleCounts) addOrigin(r *tables.OriginRule, n int) {
-	c.verbs.addAll(r.Verbs, n)
-	c.verbs.addAll(r.NotVerbs, n)
-	for _, list := range [...][]string{r.Kinds, r.NotKinds} {
-		for _, entry := range list {
-			c.addResource(entry, n)
-		}
-	}
-	if r.Restrictions != nil {
-		c.addRestrictions(r.Restrictions, n)
 	}
 }
 

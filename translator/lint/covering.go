@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/analysis/implication"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -21,7 +21,7 @@ type class struct {
 }
 
 // classes groups entries by the rules that they match.
-func (h ruleSet) classes(entries []string, matches func(r implication.Rule, deny bool, entry string) bool) []class {
+func (h ruleSet) classes(entries []string, matches func(r rule.Row, deny bool, entry string) bool) []class {
 	var out []class
 	index := make(map[string]int)
 	for _, entry := range entries {
@@ -99,12 +99,12 @@ func appendExamples(out []string, picked []class, text func(entries []string) st
 
 // missingPaths checks a rule with paths, which only Kubernetes has.
 func (h ruleSet) missingPaths(wanted *tables.KubernetesRule) []string {
-	verbs := h.classes(wanted.Verbs, func(r implication.Rule, _ bool, verb string) bool {
-		return r.Kubernetes != nil && implication.HasOrStar(r.Kubernetes.Verbs, verb)
+	verbs := h.classes(wanted.Verbs, func(r rule.Row, _ bool, verb string) bool {
+		return r.Kubernetes != nil && rule.HasOrStar(r.Kubernetes.Verbs, verb)
 	})
-	paths := h.classes(wanted.Paths, func(r implication.Rule, _ bool, path string) bool {
+	paths := h.classes(wanted.Paths, func(r rule.Row, _ bool, path string) bool {
 		return r.Kubernetes != nil && slices.ContainsFunc(r.Kubernetes.Paths, func(held string) bool {
-			return implication.CoversPath(held, path)
+			return rule.CoversPath(held, path)
 		})
 	})
 	return h.missing([][]class{verbs, paths}, func(t []string) string { return t[0] + " " + t[1] })
@@ -114,24 +114,24 @@ func (h ruleSet) missingPaths(wanted *tables.KubernetesRule) []string {
 // streaming subresource is different, and two verbs stand for subresources. Verbs and
 // resources are therefore partitioned, so that they are independent within each part.
 func (h ruleSet) missingResources(wanted *tables.KubernetesRule) []string {
-	groups := h.classes(wanted.Groups, func(r implication.Rule, _ bool, group string) bool {
-		return r.Origin != nil || implication.HasOrStar(r.Kubernetes.Groups, group)
+	groups := h.classes(wanted.Groups, func(r rule.Row, _ bool, group string) bool {
+		return r.Origin != nil || rule.HasOrStar(r.Kubernetes.Groups, group)
 	})
 	named := wanted.Names
 	if len(named) == 0 {
 		named = []string{""}
 	}
-	names := h.classes(named, func(r implication.Rule, _ bool, name string) bool {
+	names := h.classes(named, func(r rule.Row, _ bool, name string) bool {
 		return r.Origin != nil || len(r.Kubernetes.Names) == 0 ||
 			len(wanted.Names) > 0 && slices.Contains(r.Kubernetes.Names, name)
 	})
 	var out []string
 	for _, stream := range partition(wanted.Resources, streamOf) {
 		for _, kind := range partition(wanted.Verbs, streamVerb) {
-			verbs := h.classes(kind.entries, func(r implication.Rule, deny bool, verb string) bool {
+			verbs := h.classes(kind.entries, func(r rule.Row, deny bool, verb string) bool {
 				return r.MatchesVerb(deny, verb, stream.key)
 			})
-			resources := h.classes(stream.entries, func(r implication.Rule, deny bool, resource string) bool {
+			resources := h.classes(stream.entries, func(r rule.Row, deny bool, resource string) bool {
 				return r.MatchesResource(deny, resource, kind.key)
 			})
 			out = append(out, h.missing([][]class{verbs, groups, resources, names}, resourceText)...)
@@ -143,10 +143,10 @@ func (h ruleSet) missingResources(wanted *tables.KubernetesRule) []string {
 // missingOrigin checks an Origin rule. Its tuples are pairs of positive entries,
 // restricted by the negations of the rule.
 func (h ruleSet) missingOrigin(wanted *tables.OriginRule) []string {
-	verbs := h.classes(implication.EffectiveVerbs(wanted), func(r implication.Rule, deny bool, verb string) bool {
+	verbs := h.classes(rule.EffectiveVerbs(wanted), func(r rule.Row, deny bool, verb string) bool {
 		return r.MatchesOriginVerb(deny, verb, wanted.NotVerbs)
 	})
-	kinds := h.classes(implication.EffectiveKinds(wanted), func(r implication.Rule, deny bool, kind string) bool {
+	kinds := h.classes(rule.EffectiveKinds(wanted), func(r rule.Row, deny bool, kind string) bool {
 		return r.MatchesOriginKind(deny, kind, wanted.NotKinds)
 	})
 	return h.missing([][]class{verbs, kinds}, func(t []string) string { return t[0] + " " + t[1] })
@@ -190,7 +190,7 @@ func streamOf(resource string) string {
 		return "*"
 	}
 	_, sub, _ := strings.Cut(resource, "/")
-	if carried := tables.OriginVerbs("get", sub); carried[0] != "get" {
+	if carried := rule.Carried("get", sub); carried[0] != "get" {
 		return carried[0]
 	}
 	return ""
@@ -198,7 +198,7 @@ func streamOf(resource string) string {
 
 // streamVerb returns the verb if it stands for a subresource or for all, else "".
 func streamVerb(verb string) string {
-	if verb = strings.ToLower(verb); verb == "exec" || verb == "proxy" || verb == "*" {
+	if verb = strings.ToLower(verb); rule.IsStream(verb) || verb == "*" {
 		return verb
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/analysis/implication"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -88,13 +88,13 @@ func fitsKubernetes(r *tables.KubernetesRule, q request) bool {
 	if q.sub != "" {
 		full += "/" + q.sub
 	}
-	return implication.HasOrStar(r.Verbs, q.verb) && implication.HasOrStar(r.Groups, q.group) &&
-		slices.ContainsFunc(r.Resources, func(e string) bool { return implication.CoversResource(e, full) }) &&
+	return rule.HasOrStar(r.Verbs, q.verb) && rule.HasOrStar(r.Groups, q.group) &&
+		slices.ContainsFunc(r.Resources, func(e string) bool { return rule.CoversResource(e, full) }) &&
 		(len(r.Names) == 0 || slices.Contains(r.Names, q.name))
 }
 
 func fitsOrigin(r *tables.OriginRule, q request) bool {
-	return implication.MatchesVerb(r, q.verb, q.sub) && implication.MatchesKind(r, q.verb, q.resource, q.sub)
+	return rule.MatchesVerb(r, q.verb, q.sub) && rule.MatchesKind(r, q.verb, q.resource, q.sub)
 }
 
 // allowed decides a request of alice in group dev by the order of decision of both

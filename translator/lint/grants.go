@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -94,7 +94,7 @@ func kubernetesPowers(r *tables.KubernetesRule) []string {
 				return !group || !touches(r.Resources, resource)
 			})
 		}
-		matches := func(verb string) bool { return implication.HasOrStar(r.Verbs, verb) }
+		matches := func(verb string) bool { return rule.HasOrStar(r.Verbs, verb) }
 		named := func(verb string) bool { return p.named && slices.Contains(r.Verbs, verb) }
 		found = append(found, describe(p.verbs, matches, named, where)...)
 	}
@@ -105,7 +105,7 @@ func kubernetesPowers(r *tables.KubernetesRule) []string {
 // userextras.
 func touches(resources []string, resource string) bool {
 	return slices.ContainsFunc(resources, func(held string) bool {
-		return implication.CoversResource(held, resource) || strings.HasPrefix(held, resource+"/") && resource == "userextras"
+		return rule.CoversResource(held, resource) || strings.HasPrefix(held, resource+"/") && resource == "userextras"
 	})
 }
 
@@ -117,12 +117,12 @@ func originPowers(r *tables.OriginRule) []string {
 	for _, p := range powers {
 		where := func(verb string) []string {
 			return slices.DeleteFunc(slices.Clone(p.resources), func(resource string) bool {
-				return !implication.MatchesKind(r, verb, resource, "")
+				return !rule.MatchesKind(r, verb, resource, "")
 			})
 		}
-		matches := func(verb string) bool { return implication.MatchesVerb(r, verb, "") }
+		matches := func(verb string) bool { return rule.MatchesVerb(r, verb, "") }
 		named := func(verb string) bool {
-			return p.named && slices.Contains(r.Verbs, verb) && len(implication.EffectiveKinds(r)) > 0
+			return p.named && slices.Contains(r.Verbs, verb) && len(rule.EffectiveKinds(r)) > 0
 		}
 		found = append(found, describe(p.verbs, matches, named, where)...)
 	}

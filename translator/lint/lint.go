@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 	"github.com/writ-policy/writ/translator/vocabulary"
@@ -105,12 +105,12 @@ func trustedSelectors(d *access.OriginRole, access *tables.Access) diag.List {
 	var list diag.List
 	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
 	for i := range role.Origin {
-		rule := &role.Origin[i]
-		r := rule.Restrictions
-		if r == nil || r.Labels == nil && r.Select == nil || !implication.MatchesVerb(rule, "list", "") && !implication.MatchesVerb(rule, "watch", "") {
+		row := &role.Origin[i]
+		r := row.Restrictions
+		if r == nil || r.Labels == nil && r.Select == nil || !rule.MatchesVerb(row, "list", "") && !rule.MatchesVerb(row, "watch", "") {
 			continue
 		}
-		foreign := slices.IndexFunc(rule.Kinds, func(kind string) bool { return !strings.Contains(kind, "/") && !isBuiltIn(kind) })
+		foreign := slices.IndexFunc(row.Kinds, func(kind string) bool { return !strings.Contains(kind, "/") && !isBuiltIn(kind) })
 		if foreign < 0 {
 			continue
 		}
@@ -119,7 +119,7 @@ func trustedSelectors(d *access.OriginRole, access *tables.Access) diag.List {
 			Severity: diag.Warning,
 			Code:     diag.SelectorTrust,
 			Message: fmt.Sprintf("the selector of a list decides rule %d of Role %q for kind %s: an aggregated API server that ignores selectors returns every object",
-				i, d.Name, syntax.Quote(rule.Kinds[foreign])),
+				i, d.Name, syntax.Quote(row.Kinds[foreign])),
 			Hint: "leave list and watch out for kinds of servers that ignore selectors",
 		})
 	}
@@ -141,8 +141,8 @@ func onlySelects(rule *tables.OriginRule) bool {
 
 // changesFields reports whether a rule matches verbs that change fields. For other
 // verbs fieldsMutatable does not depend on the request.
-func changesFields(rule *tables.OriginRule) bool {
+func changesFields(row *tables.OriginRule) bool {
 	return slices.ContainsFunc([]string{"update", "patch", "create"}, func(verb string) bool {
-		return implication.MatchesVerb(rule, verb, "")
+		return rule.MatchesVerb(row, verb, "")
 	})
 }

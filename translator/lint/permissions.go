@@ -3,8 +3,8 @@ package lint
 import (
 	"slices"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -22,24 +22,24 @@ type permissions struct {
 
 // boundRules are the rules bound in one namespace, or cluster-wide.
 type boundRules struct {
-	deny, allow []implication.Rule
+	deny, allow []rule.Row
 }
 
 // ruleSet holds the rules of one scope in the order of decision: denials bound
 // cluster-wide, grants bound cluster-wide, denials bound in the namespace, grants
 // bound in the namespace. ends are the ends of these four parts.
 type ruleSet struct {
-	rules []implication.Rule
+	rules []rule.Row
 	ends  [4]int
 }
 
 func newPermissions(access *tables.Access, author Author, now dates.Instant) *permissions {
 	h := &permissions{access: access, now: now, local: make(map[string]ruleSet)}
 	if author.User != "" {
-		h.subjects = append(h.subjects, "user:"+author.User)
+		h.subjects = append(h.subjects, tables.User(author.User))
 	}
 	for _, group := range author.Groups {
-		h.subjects = append(h.subjects, "group:"+group)
+		h.subjects = append(h.subjects, tables.Group(group))
 	}
 	h.cluster = h.boundRules(access.Subjects.Cluster)
 	return h
@@ -55,7 +55,7 @@ func (h *permissions) in(namespace string) ruleSet {
 		local = h.boundRules(h.access.Subjects.Namespaces.At(namespace))
 	}
 	var out ruleSet
-	for i, rules := range [][]implication.Rule{h.cluster.deny, h.cluster.allow, local.deny, local.allow} {
+	for i, rules := range [][]rule.Row{h.cluster.deny, h.cluster.allow, local.deny, local.allow} {
 		out.rules = append(out.rules, rules...)
 		out.ends[i] = len(out.rules)
 	}
@@ -81,14 +81,14 @@ func (h *permissions) boundRules(subjects tables.Map[[]string]) boundRules {
 			if !lasts {
 				continue
 			}
-			out.allow = append(out.allow, implication.Rule{Kubernetes: &role.Kubernetes[i]})
+			out.allow = append(out.allow, rule.Row{Kubernetes: &role.Kubernetes[i]})
 		}
 		for i := range role.Origin {
 			switch r := &role.Origin[i]; {
 			case r.Deny:
-				out.deny = append(out.deny, implication.Rule{Origin: r})
+				out.deny = append(out.deny, rule.Row{Origin: r})
 			case r.Restrictions == nil && lasts:
-				out.allow = append(out.allow, implication.Rule{Origin: r})
+				out.allow = append(out.allow, rule.Row{Origin: r})
 			}
 		}
 	}

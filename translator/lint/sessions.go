@@ -109,7 +109,7 @@ func (c *sessionChecks) debug(s *session.DebugSession) {
 // approve.
 func (c *sessionChecks) approvers(e *deny.BreakglassEscalation, both []string) {
 	for _, group := range e.Approvers.Groups {
-		if slices.Contains(both, "group:"+group.Value) {
+		if slices.Contains(both, tables.Group(group.Value)) {
 			c.at(group, diag.SelfApproval, "set blockSelfApproval: true, or let another group approve",
 				"a member of group %s may approve their own request for group %s", syntax.Quote(group.Value), syntax.Quote(e.EscalatedGroup))
 		}

@@ -61,7 +61,7 @@ func SessionEscalation(d *directory.Directory, now, base tables.List, author Aut
 func (c *escalation) session(at diag.Position, s *tables.Session, granted map[string][]tables.Holding) {
 	var missing []string
 	for _, group := range s.Groups {
-		for _, h := range granted["group:"+group] {
+		for _, h := range granted[tables.Group(group)] {
 			role := c.access.Roles.At(h.Binding.Role)
 			lacks := slices.Concat(c.missing(role, h.Namespace)...)
 			if len(lacks) > 0 && !c.may(c.questionFor(role, "bind", h.Namespace)) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/dates"
 )
@@ -238,6 +239,47 @@ type Binding struct {
 	Source string `json:"source"`
 	// Dates is when the binding holds; nil: always.
 	Dates *dates.Period `json:"dates,omitempty"`
+}
+
+// The steps of evaluation at the access point: the rule of the lowest step that matches decides.
+// Rego has the same order, writ.access.
+const (
+	StepDebug        = iota // a DebugSession
+	StepDenyPolicy          // a rule of a deny policy
+	StepPodSecurity         // the pod security of a deny policy
+	StepClusterDeny         // what applies to the whole cluster precedes what applies to a namespace ...
+	StepClusterAllow        // ... and in each scope deny precedes allow
+	StepLocalDeny
+	StepLocalAllow
+	StepNone // nothing matches
+)
+
+// The effects of rules.
+const (
+	EffectAllow = "allow"
+	EffectDeny  = "deny"
+)
+
+// Step returns the step of a rule that the binding applies.
+func (b *Binding) Step(deny bool) int {
+	step := StepLocalAllow
+	if b.Cluster {
+		step = StepClusterAllow
+	}
+	if deny {
+		step--
+	}
+	return step
+}
+
+// StepOf is Step for a binding that a decision names.
+func (a *Access) StepOf(apiVersion, namespace, name string, deny bool) int {
+	family := FamilyKubernetes
+	if strings.HasPrefix(apiVersion, "writ.dev/") {
+		family = FamilyOrigin
+	}
+	binding := a.Bindings.At(BindingKey(family, namespace, name))
+	return binding.Step(deny)
 }
 
 // At returns the tables without what does not hold at an instant: the list itself if

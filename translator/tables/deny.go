@@ -139,9 +139,20 @@ type NamespaceFilter struct {
 // are In with one value.
 type LabelRequirement struct {
 	Key      string   `json:"key"`
-	Operator string   `json:"operator"`
+	Operator Operator `json:"operator"`
 	Values   []string `json:"values,omitzero"` // sorted
 }
+
+// Operator is how a requirement compares a label.
+type Operator string
+
+// The operators. In and NotIn have values; NotIn holds for an absent label too.
+const (
+	In           Operator = "In"
+	NotIn        Operator = "NotIn"
+	Exists       Operator = "Exists"
+	DoesNotExist Operator = "DoesNotExist"
+)
 
 // PodSecurity is the podSecurityRules of a policy.
 type PodSecurity struct {

@@ -1,6 +1,9 @@
 package tables
 
-import "iter"
+import (
+	"iter"
+	"strings"
+)
 
 // Holding is a subject that a binding grants its role.
 type Holding struct {
@@ -40,3 +43,34 @@ func (a *Access) Holdings() iter.Seq[Holding] {
 		}
 	}
 }
+
+// The beginnings of subjects, and of the users that are service accounts.
+const (
+	UserPrefix    = "user:"
+	GroupPrefix   = "group:"
+	AccountPrefix = "system:serviceaccount:"
+)
+
+// Subject is a user or a group that a binding names. Its text is "user:NAME" or "group:NAME"; a
+// service account is the user "system:serviceaccount:NS:NAME".
+type Subject struct {
+	IsGroup bool
+	Name    string
+}
+
+// ParseSubject reads the text of a subject. A text without either beginning is a user's name.
+func ParseSubject(text string) Subject {
+	if group, ok := strings.CutPrefix(text, GroupPrefix); ok {
+		return Subject{true, group}
+	}
+	return Subject{false, strings.TrimPrefix(text, UserPrefix)}
+}
+
+// User returns the text of a user as a subject.
+func User(name string) string { return UserPrefix + name }
+
+// Group returns the text of a group as a subject.
+func Group(name string) string { return GroupPrefix + name }
+
+// Account returns the user name of a service account.
+func Account(namespace, name string) string { return AccountPrefix + namespace + ":" + name }

@@ -3,7 +3,6 @@ package tables
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // originPolicyName is the name of every Policy object. The tables have the roles of a Policy
@@ -103,10 +102,10 @@ func (t *Access) originBindings(namespace, name string) []OriginObject {
 			if o == nil {
 				continue
 			}
-			if user, isUser := strings.CutPrefix(subject, "user:"); isUser {
-				o.UserNames = append(o.UserNames, user)
+			if of := ParseSubject(subject); !of.IsGroup {
+				o.UserNames = append(o.UserNames, of.Name)
 			} else {
-				o.GroupNames = append(o.GroupNames, strings.TrimPrefix(subject, "group:"))
+				o.GroupNames = append(o.GroupNames, of.Name)
 			}
 		}
 	}

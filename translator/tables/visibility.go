@@ -67,10 +67,10 @@ type VisibilityPolicy struct {
 func (p *VisibilityPolicy) SubjectKeys() []string {
 	var keys []string
 	for _, user := range p.Users { // service accounts are among them
-		keys = append(keys, "user:"+user)
+		keys = append(keys, User(user))
 	}
 	for _, group := range p.Groups {
-		keys = append(keys, "group:"+group)
+		keys = append(keys, Group(group))
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)

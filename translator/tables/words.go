@@ -26,28 +26,6 @@ func Entries(list []string) []string {
 	return slices.Compact(out)
 }
 
-// OriginVerbs returns the verbs by which an Origin entry covers a request, because
-// Kubernetes has more verbs than Origin. The case of verb and subresource is ignored; the
-// result is in lower case.
-func OriginVerbs(verb, subresource string) []string {
-	verb = strings.ToLower(verb)
-	switch strings.ToLower(subresource) {
-	case "exec", "attach":
-		return []string{"exec"}
-	case "proxy", "portforward":
-		return []string{"proxy"}
-	}
-	switch {
-	case verb == "patch":
-		return []string{"patch", "update"}
-	case verb == "deletecollection":
-		return []string{"deletecollection", "delete"}
-	case strings.HasPrefix(verb, "impersonate:"):
-		return []string{verb, "impersonate"}
-	}
-	return []string{verb}
-}
-
 // Plural returns the plural of a lower-case word by the rules of Origin's kinds.
 func Plural(word string) string {
 	n := len(word)

@@ -38,7 +38,7 @@ type ServiceAccount struct {
 
 // User returns the user name of a service account.
 func (a *ServiceAccount) User() string {
-	return "system:serviceaccount:" + a.Namespace + ":" + a.Name
+	return tables.Account(a.Namespace, a.Name)
 }
 
 // Moment is a time of a document. Time is in UTC and has a four-digit year; it is nil if

@@ -91,11 +91,11 @@ func visibilityRequest(c cluster, subject string) map[string]any {
 		labels = map[string]string{}
 	}
 	request := map[string]any{"cluster": map[string]any{"name": c.name, "labels": labels}}
-	if user, ok := strings.CutPrefix(subject, "user:"); ok {
-		request["user"] = user
+	if of := tables.ParseSubject(subject); !of.IsGroup {
+		request["user"] = of.Name
 	} else {
 		// Groups without a user are not a principal.
-		request["user"], request["groups"] = "writ:unbound", []string{strings.TrimPrefix(subject, "group:")}
+		request["user"], request["groups"] = "writ:unbound", []string{of.Name}
 	}
 	return request
 }

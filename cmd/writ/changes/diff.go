@@ -21,6 +21,7 @@ import (
 	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const diffHelp = `diff reports every class of requests that two revisions decide differently, with
@@ -179,7 +180,7 @@ func (o *diffOptions) check(cmd *cobra.Command) error {
 			return cli.Usagef(cmd, "point %q must be access, visibility or gateway", point)
 		}
 	}
-	if o.subject != "" && !strings.HasPrefix(o.subject, "user:") && !strings.HasPrefix(o.subject, "group:") {
+	if o.subject != "" && !strings.HasPrefix(o.subject, tables.UserPrefix) && !strings.HasPrefix(o.subject, tables.GroupPrefix) {
 		return cli.Usagef(cmd, "subject %q must be user:NAME or group:NAME", o.subject)
 	}
 	if o.at != "" && (o.now != "" || o.allTimes) {

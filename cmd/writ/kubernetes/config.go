@@ -14,6 +14,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Config describes the chain from an API server to writ. URL and Identities are required.
@@ -103,7 +105,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-const serviceAccount = "system:serviceaccount:"
+const serviceAccount = tables.AccountPrefix
 
 // values are what the templates show.
 type values struct {

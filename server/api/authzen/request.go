@@ -169,7 +169,7 @@ func setSubject(q *decision.Request, f *exchange.Reader, subject entity, groups 
 		if namespace == "" || name == "" || strings.Contains(name, ":") {
 			f.Refuse("id", "the NAMESPACE:NAME of a serviceAccount")
 		}
-		q.User = "system:serviceaccount:" + subject.id
+		q.User = tables.AccountPrefix + subject.id
 	default:
 		q.User = subject.kind + ":" + subject.id
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
@@ -75,7 +74,7 @@ func (v *viewer) explain(ctx context.Context, c console.Caller, point string, e 
 	e.Request = r.Encode()
 	e.Steps = v.ladder(&d)
 	if c.SeesAll {
-		i := slices.IndexFunc(e.Steps, func(s console.Step) bool { return s.Step == 1 })
+		i := slices.IndexFunc(e.Steps, func(s console.Step) bool { return s.Step == tables.StepDenyPolicy })
 		e.Steps[i].Policies, e.Steps[i].MorePolicies = v.denyPolicies(&e.Steps[i], dates.Of(at))
 	}
 	e.PodSecurity = v.scores(&d, r)
@@ -174,21 +173,18 @@ var rungs = []struct {
 	step  int
 	title string
 }{
-	{0, "Debug sessions"},
-	{1, "Deny policies"},
-	{3, "Deny rules of the master namespace"},
-	{4, "Cluster-wide grants"},
-	{5, "Deny rules of the namespace"},
-	{6, "Grants in the namespace"},
-	{notAllowed, "Not allowed"},
+	{tables.StepDebug, "Debug sessions"},
+	{tables.StepDenyPolicy, "Deny policies"},
+	{tables.StepClusterDeny, "Deny rules of the master namespace"},
+	{tables.StepClusterAllow, "Cluster-wide grants"},
+	{tables.StepLocalDeny, "Deny rules of the namespace"},
+	{tables.StepLocalAllow, "Grants in the namespace"},
+	{tables.StepNone, "Not allowed"},
 }
-
-// notAllowed is the step of a request that nothing matches.
-const notAllowed = 7
 
 // ladder returns the steps of evaluation with the rules that matched.
 func (v *viewer) ladder(d *decision.Decision) []console.Step {
-	deciding := notAllowed
+	deciding := tables.StepNone
 	debug := tables.Of[*tables.Sessions](v.revision.tables)
 	by := make(map[int][]console.Matched)
 	for i := range d.Matched {
@@ -201,7 +197,7 @@ func (v *viewer) ladder(d *decision.Decision) []console.Step {
 	failed := d.EvaluationError != ""
 	steps := make([]console.Step, 0, len(rungs))
 	for _, rung := range rungs {
-		if rung.step == 0 && (debug == nil || debug.Debug.Len() == 0) {
+		if rung.step == tables.StepDebug && (debug == nil || debug.Debug.Len() == 0) {
 			continue // documents have no such step
 		}
 		s := console.Step{Step: rung.step, Title: rung.title, State: console.NoMatch, Matched: by[rung.step]}
@@ -212,7 +208,7 @@ func (v *viewer) ladder(d *decision.Decision) []console.Step {
 			s.State = console.Decides
 		case rung.step > deciding && len(s.Matched) > 0:
 			s.State = console.Late
-		case rung.step > deciding && (deciding <= 1 || rung.step == notAllowed):
+		case rung.step > deciding && (deciding <= tables.StepDenyPolicy || rung.step == tables.StepNone):
 			// A debug session or a deny policy ends the evaluation before grants are looked for.
 			s.State = console.NotAsked
 		}
@@ -255,25 +251,12 @@ func (v *viewer) denyPolicies(s *console.Step, at dates.Instant) (list []console
 func (v *viewer) stepOf(m *decision.Matched) int {
 	switch {
 	case m.Kind == kindDebug:
-		return 0
+		return tables.StepDebug
 	case m.Role == nil:
-		return 1 // a deny policy
+		return tables.StepDenyPolicy
 	}
-	step := 6
-	if m.Kind == "ClusterRoleBinding" || strings.HasPrefix(m.APIVersion, "writ.dev/") && m.Namespace == v.master() {
-		step = 4
-	}
-	if m.Effect == "deny" {
-		step--
-	}
-	return step
-}
-
-func (v *viewer) master() string {
-	if access := tables.Of[*tables.Access](v.revision.tables); access != nil {
-		return access.Master
-	}
-	return ""
+	access := tables.Of[*tables.Access](v.revision.tables)
+	return access.StepOf(m.APIVersion, m.Namespace, m.Name, m.Effect == tables.EffectDeny)
 }
 
 func matchedView(m *decision.Matched) console.Matched {

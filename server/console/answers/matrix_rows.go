@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // The values of MatrixQuery.Of.
@@ -141,24 +142,25 @@ func (v *viewer) resourceRows(c console.Caller, q *console.MatrixQuery) ([]subje
 
 // nameOf returns the name and the kind of a principal.
 func nameOf(principal string) (name, kind string) {
-	if user, ok := strings.CutPrefix(principal, "user:"); ok {
-		if strings.HasPrefix(user, "system:serviceaccount:") {
-			return user, "service account"
-		}
-		return user, "user"
+	switch of := tables.ParseSubject(principal); {
+	case of.IsGroup:
+		return of.Name, "group"
+	case strings.HasPrefix(of.Name, tables.AccountPrefix):
+		return of.Name, "service account"
+	default:
+		return of.Name, "user"
 	}
-	return strings.TrimPrefix(principal, "group:"), "group"
 }
 
 // principalOf returns the principal that a text names: as user:NAME, group:NAME or the name
 // of either, the user first.
 func (v *viewer) principalOf(text string) string {
-	if strings.HasPrefix(text, "user:") || strings.HasPrefix(text, "group:") {
+	if strings.HasPrefix(text, tables.UserPrefix) || strings.HasPrefix(text, tables.GroupPrefix) {
 		return text
 	}
 	known := v.names().fields
 	if !isListed(known["user"], text) && isListed(known["groups"], text) {
-		return "group:" + text
+		return tables.Group(text)
 	}
-	return "user:" + text
+	return tables.User(text)
 }

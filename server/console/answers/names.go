@@ -109,11 +109,10 @@ func (s sets) addPrincipal(principal string) {
 		return
 	}
 	s.add("subject", principal)
-	if user, ok := strings.CutPrefix(principal, "user:"); ok {
-		s.add("user", user)
-	}
-	if group, ok := strings.CutPrefix(principal, "group:"); ok {
-		s.add("groups", group)
+	if of := tables.ParseSubject(principal); of.IsGroup {
+		s.add("groups", of.Name)
+	} else {
+		s.add("user", of.Name)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // logContent is what the log shows.
@@ -120,9 +121,9 @@ func entriesOf(decisions []console.Entry) []entry {
 			e.NowBadge = badge(d.Now)
 		}
 		if a := aboutOf(d.Request); d.Point == "access" && a.User != "" {
-			e.Subject = subjectHref("user:" + a.User)
+			e.Subject = subjectHref(tables.User(a.User))
 		} else if d.Point == "access" && len(a.Groups) == 1 {
-			e.Subject = subjectHref("group:" + a.Groups[0])
+			e.Subject = subjectHref(tables.Group(a.Groups[0]))
 		}
 		if m := decidedBy(d.Decision); m != nil {
 			e.By, e.Source, e.Until = named(m.Kind, m.Namespace, m.Name), m.Place(), m.Until

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // sessionsPath is the view of sessions and escalations.
@@ -116,9 +117,9 @@ func rowOfSession(s *console.Session, now time.Time) sessionRow {
 		}
 	}
 	for _, user := range s.Users[:len(s.Users)-row.More] {
-		row.Holders = append(row.Holders, tab{Name: accountName(user), Href: subjectHref("user:" + user)})
+		row.Holders = append(row.Holders, tab{Name: accountName(user), Href: subjectHref(tables.User(user))})
 	}
-	row.For, row.Href = "group "+s.Group, subjectHref("group:"+s.Group)
+	row.For, row.Href = "group "+s.Group, subjectHref(tables.Group(s.Group))
 	if s.Group == "" {
 		row.For, row.Href = strings.Join(s.Subresources, ", ")+" of "+listed(s.Pods, "no pod"), ""
 	}

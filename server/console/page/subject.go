@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // The views of a subject and of a role are parts of that of the matrices.
@@ -101,7 +102,7 @@ func subject(_ context.Context, q *question) (frame, error) {
 	shown.Title, shown.Lead = accountName(found.Name), "A "+found.Kind+", and what the documents bind to it."
 	c.What = whoCanPath + "?" + url.Values{"of": {"what"}, "subject": {found.Subject}}.Encode()
 	user, groups := found.Name, found.Groups
-	if strings.HasPrefix(found.Subject, "group:") {
+	if tables.ParseSubject(found.Subject).IsGroup {
 		user, groups = "", []string{found.Name}
 	}
 	c.Ask = askHref("access", encode(map[string]any{"user": user, "groups": anyOf(groups)}))
@@ -190,17 +191,17 @@ func subjectsOf(request json.RawMessage, c console.Caller) []tab {
 	}
 	var tabs []tab
 	if a.User != "" {
-		tabs = append(tabs, tab{Name: "Bindings of " + a.User, Href: subjectHref("user:" + a.User)})
+		tabs = append(tabs, tab{Name: "Bindings of " + a.User, Href: subjectHref(tables.User(a.User))})
 	}
 	for _, group := range a.Groups {
-		tabs = append(tabs, tab{Name: "of group " + group, Href: subjectHref("group:" + group)})
+		tabs = append(tabs, tab{Name: "of group " + group, Href: subjectHref(tables.Group(group))})
 	}
 	return tabs[:min(len(tabs), maxSubjects)]
 }
 
 // accountName is NAMESPACE/NAME of a service account, and the name of any other user or group.
 func accountName(user string) string {
-	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
+	if account, ok := strings.CutPrefix(user, tables.AccountPrefix); ok {
 		return strings.Replace(account, ":", "/", 1)
 	}
 	return user
@@ -208,7 +209,7 @@ func accountName(user string) string {
 
 // principalWords is a principal in words: user NAME, group NAME or service account NS/NAME.
 func principalWords(principal string) string {
-	if user, ok := strings.CutPrefix(principal, "user:"); ok && accountName(user) != user {
+	if user, ok := strings.CutPrefix(principal, tables.UserPrefix); ok && accountName(user) != user {
 		return "service account " + accountName(user)
 	}
 	return strings.Replace(principal, ":", " ", 1)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // matrixContent is who can do something, or what a subject can do.
@@ -178,9 +179,9 @@ func (c *matrixContent) show(m *console.Matrix, query url.Values, now time.Time)
 // principalOf is the principal of a row, user:NAME or group:NAME.
 func principalOf(r *console.Row) string {
 	if r.Kind == "group" {
-		return "group:" + r.Name
+		return tables.Group(r.Name)
 	}
-	return "user:" + r.Name
+	return tables.User(r.Name)
 }
 
 // cellWords are the outcomes of cells, as in the downloaded table.

@@ -6,21 +6,17 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-// Form is a spelling of a request: roles of the Origin family accept more than one, and
-// deny policies are matched against all of them.
-type Form struct{ Verb, Subresource, Resource string }
 
 // Denials indexes deny policies by resource, in order to find out whether any of them
 // concerns a request. It is immutable and safe for concurrent use.
 type Denials struct {
 	policies    []tables.DenyPolicy
 	escalations []tables.Escalation // those that sessions own included, some twice
-	byResource  map[string][]denial
-	anywhere    []denial // of rules that match every resource
-	pods        []*tables.DenyPolicy
+	byResource  map[string][]*denial
+	anywhere    []*denial // of rules that match every resource
 	// impersonation states that a policy has rules about impersonation.
 	impersonation bool
 	dated         []datedPolicy
@@ -32,11 +28,11 @@ type datedPolicy struct {
 	alone *Denials
 }
 
-// denial is a rule with one of its resources.
+// denial is a rule of a policy, or its pod security.
 type denial struct {
-	policy   *tables.DenyPolicy
-	rule     *tables.DenyRule
-	resource *tables.DenyResource
+	policy *tables.DenyPolicy
+	scope  rule.Rule
+	rule   rule.Rule
 }
 
 // NewDenials indexes the deny policies of the tables. It returns nil, which stands for
@@ -58,15 +54,16 @@ func NewDenials(list tables.List) *Denials {
 
 // DenialsOf indexes policies.
 func DenialsOf(policies []tables.DenyPolicy) *Denials {
-	d := &Denials{policies: policies, byResource: make(map[string][]denial)}
+	d := &Denials{policies: policies, byResource: make(map[string][]*denial)}
 	for i := range policies {
 		policy := &policies[i]
+		scope := rule.Scope(policy)
 		for j := range policy.Rules {
-			d.addRule(policy, &policy.Rules[j])
+			d.add(&denial{policy, scope, rule.Deny(&policy.Rules[j])}, policy.Rules[j].Resources)
 		}
 		d.impersonation = d.impersonation || len(policy.Impersonation) > 0
 		if policy.Pod != nil {
-			d.pods = append(d.pods, policy)
+			d.add(&denial{policy, scope, rule.Pod(policy.Pod)}, rule.PodTargets(policy.Pod))
 		}
 	}
 	return d
@@ -89,13 +86,13 @@ func (d *Denials) Escalations() []tables.Escalation {
 	return d.escalations
 }
 
-func (d *Denials) addRule(policy *tables.DenyPolicy, rule *tables.DenyRule) {
-	for i := range rule.Resources {
-		added := denial{policy, rule, &rule.Resources[i]}
-		if added.resource.Resources == nil {
+// add adds a rule by its resources.
+func (d *Denials) add(added *denial, resources []tables.DenyResource) {
+	for i := range resources {
+		if resources[i].Resources == nil {
 			d.anywhere = append(d.anywhere, added)
 		}
-		for _, resource := range added.resource.Resources {
+		for _, resource := range resources[i].Resources {
 			d.byResource[resource] = append(d.byResource[resource], added)
 		}
 	}
@@ -105,18 +102,49 @@ func (d *Denials) addRule(policy *tables.DenyPolicy, rule *tables.DenyRule) {
 // as written or one of its other forms, in scope by the request or by a valid session of its
 // user. It returns true if only Rego can decide, as for the labels of namespaces. False means
 // that compiled.deny has neither rules nor pods for the request.
-func (d *Denials) CanConcern(r *decision.Request, others []Form, valid []*tables.Session) bool {
+func (d *Denials) CanConcern(r *decision.Request, f Forms, valid []*tables.Session) bool {
 	if d == nil {
 		return true
 	}
-	a := asked{r, valid}
-	return d.canMatch(a, Form{r.Verb, r.Subresource, r.Resource}) ||
-		slices.ContainsFunc(others, func(f Form) bool { return d.canMatch(a, f) })
+	if d.impersonation && slices.ContainsFunc(f.Spellings, func(s rule.Spelling) bool { return strings.HasPrefix(s.Verb, rule.Impersonate) }) {
+		return true // Rego matches the rules about impersonation
+	}
+	if r.Path != "" || len(d.byResource)+len(d.anywhere) == 0 {
+		return false // other rules are about resources
+	}
+	in := requestOf(r)
+	a := asked{rule.FormWords(&in, f.Spellings, f.Resources), valid}
+	// Rego reads the labels of namespaces, and compares patterns with long values: its
+	// evaluation is bounded.
+	a.words.Open, a.words.Longest = rule.Set(rule.NamespaceLabels), maxMatched
+	matches := func(n *denial) bool { return n.rule.Match(&a.words) != rule.No && n.inScope(&a) }
+	for _, resource := range f.Resources {
+		if slices.ContainsFunc(d.byResource[resource], matches) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.anywhere, matches)
 }
 
-// asked is a request with the valid sessions of its user.
+// Forms are the forms in which deny policies are matched: each spelling of verb and subresource
+// with each resource.
+type Forms struct {
+	Spellings []rule.Spelling
+	Resources []string
+}
+
+// FormsOf returns the forms of a request. named are the resources that policies name, by the
+// words for the same kind: of the other words for the kind only those can match.
+func FormsOf(r *decision.Request, named map[string][]string) Forms {
+	if r.Path != "" {
+		return Forms{rule.Spellings(r.Verb, ""), []string{""}}
+	}
+	return Forms{rule.Spellings(r.Verb, r.Subresource), tables.Once(append([]string{r.Resource}, named[strings.ToLower(r.Resource)]...))}
+}
+
+// asked is a request with its words and the valid sessions of its user.
 type asked struct {
-	*decision.Request
+	words    rule.Words
 	sessions []*tables.Session
 }
 
@@ -125,89 +153,35 @@ func (d *Denials) HasDates() bool { return d != nil && len(d.dated) > 0 }
 
 // Around returns a span narrowed about an instant by the policies that can concern the
 // request at another time, as CanConcern reports.
-func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request, others []Form, valid []*tables.Session) dates.Span {
+func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request, f Forms, valid []*tables.Session) dates.Span {
 	if d == nil {
 		return span
 	}
 	for _, p := range d.dated {
-		if p.alone.CanConcern(r, others, valid) {
+		if p.alone.CanConcern(r, f, valid) {
 			span = span.Around(at, p.dates)
 		}
 	}
 	return span
 }
 
-func (d *Denials) canMatch(r asked, f Form) bool {
-	switch {
-	case d.impersonation && strings.HasPrefix(f.Verb, "impersonate"):
-		return true // Rego matches the rules about impersonation
-	case r.Path != "":
-		return false // other rules are about resources
-	}
-	matches := func(n denial) bool { return n.canMatch(r, f) }
-	return slices.ContainsFunc(d.byResource[f.Resource], matches) || slices.ContainsFunc(d.anywhere, matches) ||
-		f.Resource == "pods" && r.APIGroup == "" && slices.ContainsFunc(d.pods, func(p *tables.DenyPolicy) bool {
-			return slices.Contains(p.Pod.Subresources, f.Subresource) && inScope(p, r)
-		})
-}
-
-// canMatch reports whether the rule can match the form; the resource is known to match.
-func (n denial) canMatch(r asked, f Form) bool {
-	return matchesSubresource(n.resource, f.Subresource) &&
-		slices.ContainsFunc(n.rule.Actions, func(a tables.DenyAction) bool { return matchesAction(&a, f.Verb, r.APIGroup) }) &&
-		(!n.rule.NeedsName || r.Name != "") &&
-		(len(n.rule.Names) == 0 || matchesAny(n.rule.Names, r.Name)) &&
-		canMatchNamespace(n.rule.Namespaces, r.Namespace) &&
-		inScope(n.policy, r)
-}
-
-func matchesSubresource(resource *tables.DenyResource, subresource string) bool {
-	return (!resource.NeedsSubresource || subresource != "") &&
-		(resource.Subresources == nil || slices.Contains(resource.Subresources, subresource))
-}
-
-func matchesAction(a *tables.DenyAction, verb, group string) bool {
-	return (a.Verbs == nil || slices.Contains(a.Verbs, verb)) && strings.HasPrefix(verb, a.VerbPrefix) &&
-		(a.Groups == nil || slices.Contains(a.Groups, group))
-}
-
-// canMatchNamespace reports whether a filter matches the namespace by its name, or can
-// match it by its labels.
-func canMatchNamespace(f *tables.NamespaceFilter, namespace string) bool {
-	return f == nil || len(f.Terms) > 0 && namespace != "" || matchesAny(f.Patterns, namespace)
-}
-
 // inScope reports whether the policy applies to the request's cluster and tenant, and to its
-// session and escalation or those of a valid session. An escalation that refers to the policy
-// replaces session and escalation, and so does a valid session.
-func inScope(p *tables.DenyPolicy, r asked) bool {
-	if !isEmptyOrMatches(p.Clusters, r.Cluster) || !isEmptyOrMatches(p.Tenants, r.Tenant) {
-		return false
+// session and escalation or those of a valid session. A session that names the policy replaces
+// session and escalation.
+func (n *denial) inScope(a *asked) bool {
+	if n.scope.Match(&a.words) != rule.No {
+		return true
 	}
-	held := func(session, escalation string) bool {
-		return slices.Contains(p.ReferredBy, escalation) ||
-			isEmptyOrMatches(p.Sessions, session) && isEmptyOrMatches(p.EscalationRefs, escalation)
-	}
-	return held(r.Session, r.Escalation) || slices.ContainsFunc(r.sessions, func(s *tables.Session) bool {
-		return slices.Contains(s.Policies, p.Name) || held(s.Name, s.Owner)
+	return slices.ContainsFunc(a.sessions, func(s *tables.Session) bool {
+		w := a.words
+		w.Session, w.Escalation = s.Name, s.Owner
+		if slices.Contains(s.Policies, n.policy.Name) {
+			w.Open |= rule.Set(rule.Session, rule.Escalation)
+		}
+		return n.scope.Match(&w) != rule.No
 	})
-}
-
-func isEmptyOrMatches(globs []tables.PathGlob, value string) bool {
-	return len(globs) == 0 || matchesAny(globs, value)
 }
 
 // maxMatched is the length of the longest value that is matched here. The evaluation of
 // longer ones may take long, and OPA's is bounded.
 const maxMatched = 1024
-
-// matchesAny reports whether one of the patterns matches a value. It returns true for a
-// value that is too long.
-func matchesAny(globs []tables.PathGlob, value string) bool {
-	return len(value) > maxMatched || slices.ContainsFunc(globs, func(g tables.PathGlob) bool {
-		if literal, ok := g.Literal(); ok {
-			return literal == value
-		}
-		return strings.HasPrefix(value, g.Prefix()) && strings.HasSuffix(value, g.Suffix()) && g.Match(value)
-	})
-}

@@ -2,10 +2,9 @@ package match
 
 import (
 	"slices"
-	"strings"
 
-	"github.com/writ-policy/writ/analysis/implication"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -31,18 +30,16 @@ func (t *Tree) FindGroups(r *decision.Request, groups []string) []Hit {
 	return s.hits
 }
 
-// search finds the hits of one request. The entries to compare are computed when the
-// first grant of their family is found.
+// search finds the hits of one request. Its words are computed when the first grant of their
+// family is found.
 type search struct {
 	tree    *Tree
 	request *decision.Request
 	hits    []Hit
 	seen    map[Hit]struct{} // the hits, if there are many; else nil
-	// resources are the entries of a Kubernetes rule that match the request's resource.
-	resources [3]string
-	count     int
-	// verbs and kinds are the entries that cover an Origin request.
-	verbs, kinds []string
+	// kubernetes and origin are the words of the request, empty until they are needed.
+	kubernetes, origin rule.Words
+	resources          [3]string // the entries of a Kubernetes rule that match the resource
 }
 
 func (s *search) findInScope(namespace string) {
@@ -66,14 +63,9 @@ func (s *search) findGrants(h boundSubject) {
 	}
 	grants, _ := s.tree.bySubject.find(h)
 	for _, g := range grants {
-		switch {
-		case g.role.Family == tables.FamilyOrigin && s.request.Path == "":
+		if g.role.Family == tables.FamilyOrigin {
 			s.matchOrigin(g)
-		case g.role.Family == tables.FamilyOrigin:
-			// Origin roles do not cover paths.
-		case s.request.Path != "":
-			s.matchPaths(g)
-		default:
+		} else {
 			s.matchKubernetes(g)
 		}
 	}
@@ -106,109 +98,40 @@ func (s *search) add(g grant, rule int) {
 const fewHits = 16
 
 func (s *search) matchKubernetes(g grant) {
-	if s.count == 0 {
-		s.resources, s.count = resourceEntries(s.request)
+	if s.kubernetes.Verb == "" {
+		asked := requestOf(s.request)
+		s.kubernetes = rule.KubernetesWords(&asked)
+		s.resources = s.kubernetes.Targets()
 	}
-	entries := s.resources[:s.count]
-	g.role.rulesForResources(entries, func(number int) {
-		rule := &g.role.Kubernetes[number]
-		if has(rule.Verbs, s.request.Verb) && has(rule.Groups, s.request.APIGroup) && hasAny(rule.Resources, entries) &&
-			(len(rule.Names) == 0 || slices.Contains(rule.Names, s.request.Name)) {
+	match := func(number int) {
+		if rule.MatchKubernetes(&g.role.Kubernetes[number], &s.kubernetes) {
 			s.add(g, number)
 		}
-	})
-}
-
-// has reports whether a list of a Kubernetes rule covers the value.
-func has(list []string, value string) bool {
-	return slices.Contains(list, value) || slices.Contains(list, "*")
-}
-
-// hasAny reports whether a list has any of the entries.
-func hasAny(list, entries []string) bool {
-	for _, entry := range list {
-		if slices.Contains(entries, entry) {
-			return true
-		}
 	}
-	return false
-}
-
-// resourceEntries returns the entries of a Kubernetes rule that match the request.
-func resourceEntries(r *decision.Request) (entries [3]string, count int) {
-	if r.Subresource == "" {
-		return [3]string{"*", r.Resource}, 2
+	if s.request.Path == "" {
+		g.role.rulesForResources(s.resources[:], match)
+		return
 	}
-	return [3]string{"*", r.Resource + "/" + r.Subresource, "*/" + r.Subresource}, 3
-}
-
-func (s *search) matchPaths(g grant) {
 	for number := range g.role.Kubernetes {
-		rule := &g.role.Kubernetes[number]
-		fits := func(pattern string) bool { return implication.CoversPath(pattern, s.request.Path) }
-		if has(rule.Verbs, s.request.Verb) && slices.ContainsFunc(rule.Paths, fits) {
-			s.add(g, number)
-		}
+		match(number)
 	}
 }
 
 func (s *search) matchOrigin(g grant) {
-	if s.verbs == nil {
-		s.verbs, s.kinds = originVerbEntries(s.request), originKindEntries(s.request)
+	if s.origin.Verb == "" {
+		asked := requestOf(s.request)
+		s.origin = rule.OriginWords(&asked)
 	}
 	for number := range g.role.Origin {
-		rule := &g.role.Origin[number]
-		if covers(rule.Verbs, rule.NotVerbs, s.verbs, rule.Deny) && covers(rule.Kinds, rule.NotKinds, s.kinds, rule.Deny) {
+		if rule.MatchOrigin(&g.role.Origin[number], &s.origin) {
 			s.add(g, number)
 		}
 	}
 }
 
-// covers reports whether a positive entry of an Origin list covers the request and no
-// negative entry does. entries is empty for a request for all verbs or all kinds: a grant
-// must cover all of them, and a denial covers the request if it has any of them.
-func covers(positive, negative, entries []string, deny bool) bool {
-	switch {
-	case len(entries) > 0:
-		return hasAny(positive, entries) && !hasAny(negative, entries)
-	case deny:
-		return len(positive) > 0 && !slices.Contains(negative, "*")
-	}
-	return len(negative) == 0 && slices.Contains(positive, "*")
-}
-
-// originVerbEntries returns the entries that cover the request's verb, nil for a request
-// for all verbs.
-func originVerbEntries(r *decision.Request) []string {
-	carried := tables.OriginVerbs(r.Verb, r.Subresource)
-	if len(carried) == 1 && carried[0] == "*" {
-		return []string{}
-	}
-	return append(carried, "*")
-}
-
-// originKindEntries returns the entries that cover the request's resource, nil for a
-// request for all kinds.
-func originKindEntries(r *decision.Request) []string {
-	if r.Resource == "*" {
-		return []string{}
-	}
-	sub := strings.ToLower(r.Subresource)
-	if verb := strings.ToLower(r.Verb); sub == "" && (verb == "exec" || verb == "proxy") {
-		// The verbs exec and proxy without a subresource imply the subresource of that
-		// name, so that "-pods/exec" matches them.
-		sub = verb
-	}
-	entries := []string{"*"}
-	add := func(word string) {
-		if sub != "" {
-			entries = append(entries, word+"/"+sub)
-		}
-	}
-	add("*")
-	for _, word := range tables.KindSynonyms(strings.ToLower(r.Resource)) {
-		entries = append(entries, word)
-		add(word)
-	}
-	return entries
+// requestOf returns what rules compare of a request.
+func requestOf(r *decision.Request) rule.Request {
+	return rule.Request{Verb: r.Verb, Group: r.APIGroup, Resource: r.Resource, Subresource: r.Subresource, Path: r.Path,
+		Name: r.Name, Namespace: r.Namespace, NamespaceLabels: r.NamespaceLabels,
+		Cluster: r.Cluster, Tenant: r.Tenant, Session: r.Session, Escalation: r.Escalation}
 }

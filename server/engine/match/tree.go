@@ -5,7 +5,6 @@ package match
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -167,8 +166,8 @@ func (g *treeBuilder) refreshStale(namespace string, subjects *tables.Map[[]stri
 
 // setGrants sets the grants of a subject to those of its bindings.
 func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
-	kind, name, _ := strings.Cut(subject, ":")
-	h := boundSubject{namespace, kind == "group", name}
+	of := tables.ParseSubject(subject)
+	h := boundSubject{namespace, of.IsGroup, of.Name}
 	g.recordChange(h)
 	if keys == nil {
 		g.bySubject.drop(h)

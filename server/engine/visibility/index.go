@@ -179,11 +179,11 @@ func subjects(r *decision.VisibilityRequest) []string {
 	names := r.Names()
 	keys := make([]string, 0, len(names)+len(r.Groups))
 	for _, user := range names {
-		keys = append(keys, "user:"+user)
+		keys = append(keys, tables.User(user))
 	}
 	for _, group := range r.Groups {
 		if group != "" {
-			keys = append(keys, "group:"+group)
+			keys = append(keys, tables.Group(group))
 		}
 	}
 	return keys

@@ -53,7 +53,7 @@ func namedBy(p *tables.VisibilityPolicy, who decision.Principal) string {
 	}
 	for _, group := range who.Groups {
 		if _, found := slices.BinarySearch(p.Groups, group); found && group != "" {
-			return "group:" + group
+			return tables.Group(group)
 		}
 	}
 	if account {

@@ -32,12 +32,6 @@ _actions contains [verb, _stream] if some verb in _verbs
 
 _actions contains ["create", _stream] if _stream == "exec"
 
-# The subresource that a verb means by itself.
-_stream := _verb if {
-	canonical.subresource == ""
-	_verb in {"exec", "proxy"}
-}
-
 # Of the words for the same kind, only those that policies name can match a rule that
 # the request as written does not match.
 _resources_of_kind := {canonical.resource} | {named |

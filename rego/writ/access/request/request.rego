@@ -113,10 +113,15 @@ _kind_entries := [entry |
 	)
 ]
 
-# The verbs exec and proxy without a subresource count as having the one of that
-# name, so that "-pods/exec" sees them.
 _origin_subresource := lower(canonical.subresource) if {
 	canonical.subresource != ""
-} else := _verb if {
-	_verb in {"exec", "proxy"}
+} else := _stream if {
+	_stream
 } else := ""
+
+# The verbs exec and proxy without a subresource stand for the one of that name, so that
+# "-pods/exec" and denials of it see them.
+_stream := _verb if {
+	canonical.subresource == ""
+	_verb in {"exec", "proxy"}
+}

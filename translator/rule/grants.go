@@ -1,4 +1,4 @@
-package implication
+package rule
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Rule is a rule of either family; exactly one is set.
-type Rule struct {
+// Row is a rule of a role of either family; exactly one is set.
+type Row struct {
 	Kubernetes *tables.KubernetesRule
 	Origin     *tables.OriginRule
 }
@@ -18,34 +18,38 @@ type Rule struct {
 
 // MatchesVerb matches a verb of a Kubernetes rule, for resources with the subresource
 // stream, or with any if stream is "*".
-func (r Rule) MatchesVerb(deny bool, verb, stream string) bool {
+func (r Row) MatchesVerb(deny bool, verb, stream string) bool {
 	if r.Kubernetes != nil {
 		return HasOrStar(r.Kubernetes.Verbs, verb)
 	}
+	l := List{Touches: deny, Any: r.Origin.Verbs, Not: r.Origin.NotVerbs}
 	if verb == "*" {
-		return matchesAll(r.Origin.Verbs, r.Origin.NotVerbs, deny)
+		return l.covers(&words{whole: true})
 	}
 	if stream != "*" {
 		return MatchesVerb(r.Origin, verb, stream)
 	}
 	// "*" includes the streaming subresources.
-	matches := func(sub string) bool { return MatchesVerb(r.Origin, verb, sub) }
-	if deny {
-		return matches("") || matches("exec") || matches("proxy")
-	}
-	return matches("") && matches("exec") && matches("proxy")
+	return inStreams(deny, func(sub string) bool { return MatchesVerb(r.Origin, verb, sub) })
+}
+
+// inStreams reports whether a grant matches whether or not a request is for a stream, or a
+// denial in one of these cases.
+func inStreams(deny bool, matches func(stream string) bool) bool {
+	isOther := func(stream string) bool { return matches(stream) == deny }
+	return deny == slices.ContainsFunc(append([]string{""}, Streams...), isOther)
 }
 
 // MatchesResource matches a resource of a Kubernetes rule, for verbs that stand for one
 // subresource, for none, or for "*".
-func (r Rule) MatchesResource(deny bool, resource, verb string) bool {
+func (r Row) MatchesResource(deny bool, resource, verb string) bool {
 	if r.Kubernetes != nil {
 		return slices.ContainsFunc(r.Kubernetes.Resources, func(held string) bool {
 			return CoversResource(held, resource)
 		})
 	}
 	if resource == "*" {
-		return matchesAll(r.Origin.Kinds, r.Origin.NotKinds, deny)
+		return (&List{Touches: deny, Any: r.Origin.Kinds, Not: r.Origin.NotKinds}).covers(&words{whole: true})
 	}
 	kind, sub, _ := strings.Cut(resource, "/")
 	if kind == "*" {
@@ -55,24 +59,12 @@ func (r Rule) MatchesResource(deny bool, resource, verb string) bool {
 		return MatchesKind(r.Origin, verb, kind, sub)
 	}
 	// "*" includes the verbs that stand for a subresource.
-	matches := func(verb string) bool { return MatchesKind(r.Origin, verb, kind, sub) }
-	if deny {
-		return matches("") || matches("exec") || matches("proxy")
-	}
-	return matches("") && matches("exec") && matches("proxy")
-}
-
-// matchesAll matches a request for "*".
-func matchesAll(positive, negative []string, deny bool) bool {
-	if deny {
-		return len(positive) > 0 && !slices.Contains(negative, "*")
-	}
-	return slices.Contains(positive, "*") && len(negative) == 0
+	return inStreams(deny, func(verb string) bool { return MatchesKind(r.Origin, verb, kind, sub) })
 }
 
 // MatchesOriginVerb matches a verb entry of an Origin rule, except what the negative
 // entries in less exclude.
-func (r Rule) MatchesOriginVerb(deny bool, verb string, less []string) bool {
+func (r Row) MatchesOriginVerb(deny bool, verb string, less []string) bool {
 	switch {
 	case r.Kubernetes != nil:
 		return kubernetesCoversVerb(r.Kubernetes.Verbs, verb)
@@ -83,7 +75,7 @@ func (r Rule) MatchesOriginVerb(deny bool, verb string, less []string) bool {
 }
 
 // MatchesOriginKind is MatchesOriginVerb for kinds.
-func (r Rule) MatchesOriginKind(deny bool, kind string, less []string) bool {
+func (r Row) MatchesOriginKind(deny bool, kind string, less []string) bool {
 	switch {
 	case r.Kubernetes != nil:
 		return kubernetesCoversKind(r.Kubernetes, kind)
@@ -99,15 +91,10 @@ func kubernetesCoversVerb(held []string, verb string) bool {
 	if slices.Contains(held, "*") {
 		return true
 	}
-	needed := []string{verb}
-	switch verb {
-	case "*", "exec", "proxy", "impersonate":
+	if verb == "*" || verb == Impersonate || IsStream(verb) {
 		return false // they match requests with any verb
-	case "update":
-		needed = append(needed, "patch")
-	case "delete":
-		needed = append(needed, "deletecollection")
 	}
+	needed := append([]string{verb}, Narrower(verb)...)
 	return !slices.ContainsFunc(needed, func(v string) bool { return !slices.Contains(held, v) })
 }
 

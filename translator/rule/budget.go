@@ -1,4 +1,4 @@
-package implication
+package rule
 
 import (
 	"reflect"
@@ -16,14 +16,14 @@ func NewBudget(entries int) Budget { return Budget(64*entries + 1024) }
 
 // CoversKubernetes reports whether rule a matches every request that rule b matches.
 func (c *Budget) CoversKubernetes(a, b *tables.KubernetesRule) bool {
-	if !c.coverAll(b.Verbs, a.Verbs, coversEntry) {
+	if !c.coverAll(b.Verbs, a.Verbs, coversWord) {
 		return false
 	}
 	if len(b.Paths) > 0 {
 		return c.coverAll(b.Paths, a.Paths, CoversPath)
 	}
 	return len(a.Paths) == 0 &&
-		c.coverAll(b.Groups, a.Groups, coversEntry) &&
+		c.coverAll(b.Groups, a.Groups, coversWord) &&
 		c.coverAll(b.Resources, a.Resources, CoversResource) &&
 		(len(a.Names) == 0 || len(b.Names) > 0 && c.coverAll(b.Names, a.Names, isEqual))
 }
@@ -82,4 +82,4 @@ func (c *Budget) harmless(not, positive, negative []string, covers, disjoint fun
 
 func isEqual(held, wanted string) bool { return held == wanted }
 
-func coversEntry(held, wanted string) bool { return held == "*" || held == wanted }
+func coversWord(held, wanted string) bool { return held == "*" || held == wanted }

@@ -1,4 +1,4 @@
-package implication
+package rule
 
 import (
 	"slices"
@@ -77,7 +77,7 @@ func TestEntriesAreCoveredAndTouched(t *testing.T) {
 		for _, verb := range EffectiveVerbs(&wanted) {
 			for _, kind := range EffectiveKinds(&wanted) {
 				one := tables.OriginRule{Verbs: []string{verb}, NotVerbs: wanted.NotVerbs, Kinds: []string{kind}, NotKinds: wanted.NotKinds}
-				r := Rule{Origin: &owner}
+				r := Row{Origin: &owner}
 				covers := r.MatchesOriginVerb(false, verb, wanted.NotVerbs) && r.MatchesOriginKind(false, kind, wanted.NotKinds)
 				touches := r.MatchesOriginVerb(true, verb, wanted.NotVerbs) && r.MatchesOriginKind(true, kind, wanted.NotKinds)
 				for _, request := range matched(&one) {

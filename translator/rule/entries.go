@@ -1,14 +1,4 @@
-// Package implication answers whether one access rule covers another, or a part of it:
-// whether each request that a rule matches is matched by the other. It reads rules of
-// tables, and knows neither bindings nor documents.
-//
-// # Design
-//
-// Answers are about entries of rules, not about requests: "covers" may be false for an
-// entry that is covered, and "touches" true for one that is not touched, but never the
-// other way round, so that a warning that nothing is lost is always true. The alternative,
-// to enumerate requests, has no end for patterns and "*".
-package implication
+package rule
 
 import (
 	"slices"
@@ -41,7 +31,7 @@ func CoversPath(pattern, path string) bool {
 // coversVerb reports whether an Origin verb entry covers every request that another
 // entry covers. update also covers patch, and delete covers deletecollection.
 func coversVerb(held, wanted string) bool {
-	return held == "*" || wanted != "*" && slices.Contains(tables.OriginVerbs(wanted, ""), held)
+	return held == "*" || wanted != "*" && slices.Contains(Carried(wanted, ""), held)
 }
 
 // disjointVerbs reports whether no request matches both verb entries.
@@ -75,8 +65,13 @@ func disjointKinds(a, b string) bool {
 
 // SameKind reports whether two lower-case words name the same kind, as singular or
 // plural.
-func SameKind(a, b string) bool {
-	return a == b || a != "" && tables.Plural(a) == b || b != "" && tables.Plural(b) == a
+func SameKind(a, b string) bool { return a == b || isPlural(a, b) || isPlural(b, a) }
+
+// isPlural compares lengths and beginnings first: a plural has one or two letters more, and
+// only the last letter of its word may be another one in it.
+func isPlural(plural, word string) bool {
+	more := len(plural) - len(word)
+	return word != "" && (more == 1 || more == 2) && strings.HasPrefix(plural, word[:len(word)-1]) && tables.Plural(word) == plural
 }
 
 // MatchesNothing reports whether a rule matches no request, because a list has no
@@ -115,41 +110,21 @@ func effective(positive, negative []string, covers func(held, wanted string) boo
 	})
 }
 
-// MatchesVerb reports whether the verb list of an Origin rule matches a request for a
-// verb on a resource or subresource. The verb must not be "*".
+// MatchesVerb reports whether the verb list of an Origin rule matches a request for a verb on
+// a resource or subresource.
 func MatchesVerb(r *tables.OriginRule, verb, subresource string) bool {
-	verbs := tables.OriginVerbs(verb, subresource)
-	return HasVerb(r.Verbs, verbs) && !HasVerb(r.NotVerbs, verbs)
+	w := originVerb(verb, subresource)
+	return Origin(r, new(Lists))[0].covers(&w)
 }
 
-// MatchesKind reports whether the kind list of an Origin rule matches a request for a
-// verb on a resource or subresource. The verbs exec and proxy without a subresource mean
-// the subresource of their name; other verbs have no effect. The resource must not be
-// "*".
+// MatchesKind reports whether the kind list of an Origin rule matches a request for a verb on a
+// resource or subresource.
 func MatchesKind(r *tables.OriginRule, verb, resource, subresource string) bool {
-	resource, subresource = strings.ToLower(resource), strings.ToLower(subresource)
-	if verb = strings.ToLower(verb); subresource == "" && (verb == "exec" || verb == "proxy") {
-		subresource = verb
-	}
-	covers := func(entry string) bool { return coversRequest(entry, resource, subresource) }
-	return slices.ContainsFunc(r.Kinds, covers) && !slices.ContainsFunc(r.NotKinds, covers)
+	w := originTarget(resource, Subresource(verb, subresource))
+	return Origin(r, new(Lists))[1].covers(&w)
 }
 
-// HasVerb reports whether a list of verb entries has "*" or one of the verbs.
-func HasVerb(entries, verbs []string) bool {
-	return slices.ContainsFunc(entries, func(e string) bool { return e == "*" || slices.Contains(verbs, e) })
-}
-
-// coversRequest reports whether a kind entry covers a request's resource.
-func coversRequest(entry, resource, subresource string) bool {
-	if entry == "*" {
-		return true
-	}
-	kind, sub, _ := strings.Cut(entry, "/")
-	return (sub == "" || sub == subresource) && (kind == "*" || SameKind(kind, resource))
-}
-
-// HasOrStar reports whether a list of a Kubernetes rule has an entry or "*".
+// HasOrStar reports whether a list has an entry or "*".
 func HasOrStar(entries []string, wanted string) bool {
 	return slices.Contains(entries, "*") || slices.Contains(entries, wanted)
 }
