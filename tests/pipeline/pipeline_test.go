@@ -203,6 +203,7 @@ func TestAction(t *testing.T) {
 	context := map[string]string{
 		"${{ inputs.policies }}": a.Inputs["policies"].Default, "${{ inputs.base }}": r.base, "${{ inputs.fail-on }}": a.Inputs["fail-on"].Default, "${{ inputs.expect }}": "",
 		"${{ github.event.pull_request.user.login }}": "alice", "${{ github.token }}": "secret", "${{ github.event.pull_request.number }}": "7",
+		"${{ inputs.prune }}": "", "${{ (!github.event.pull_request || github.event.pull_request.head.repo.full_name == github.repository) && inputs.apply-to || '' }}": "",
 	}
 	for pass := range 2 {
 		for _, step := range a.Runs.Steps {
@@ -264,6 +265,19 @@ func TestActionWithErrors(t *testing.T) {
 	}
 	if got := r.read("out/status"); !strings.Contains(got, "check") || !strings.Contains(got, "diff") {
 		t.Errorf("got failures %q, want check and diff", got)
+	}
+}
+
+// A cluster that cannot be read closes the gate, and the report says why.
+func TestActionWithCluster(t *testing.T) {
+	r := newRepository(t)
+	r.run(map[string]string{"POLICIES": "policies", "BASE": r.base, "FAIL_ON": "none", "EXPECT": "", "AUTHOR": "", "APPLY_TO": "prod", "PRUNE": "label:app=shop", "KUBECONFIG": "/dev/null"},
+		script(t, "compare.sh")+" out")
+	if got := r.read("out/report.md"); !strings.HasPrefix(got, marker) || !strings.Contains(got, "\n### Applied to prod\n\n    writ: no comparison was possible: ") {
+		t.Errorf("got %s, want the error of the cluster", got)
+	}
+	if got := r.read("out/status"); got != "gate" {
+		t.Errorf("got failures %q, want gate", got)
 	}
 }
 

@@ -55,7 +55,7 @@ func (o *diffOptions) applying(cmd *cobra.Command, l *loader, at time.Time, note
 		if err != nil {
 			return nil, nil, err
 		}
-		*notes = append(*notes, fmt.Sprintf("applied to %s: %s, %d of them new; %d pruned", from[0].name, diag.Counted(after.Added+after.Replaced, "document"), after.Added, after.Pruned))
+		*notes = append(*notes, fmt.Sprintf("%s applied to %s, %d of them new; %d pruned", diag.Counted(after.Added+after.Replaced, "document"), from[0].name, after.Added, after.Pruned))
 		b, err := l.loadSnapshot(ctx, "b", from[1], after.Snapshot)
 		return a, b, err
 	}, nil
