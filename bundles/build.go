@@ -10,6 +10,8 @@ import (
 
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -26,7 +28,13 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}
-	b.Manifest.Metadata.Skipped = len(r.Skipped)
+	m := &b.Manifest.Metadata
+	m.Skipped = len(r.Skipped)
+	if r.Directory != nil {
+		for _, d := range directory.DocumentsOf[*assertion.Document](r.Directory) {
+			m.AssertionDocuments = append(m.AssertionDocuments, d.Carry())
+		}
+	}
 	b.Footprint = r.Footprint
 	return b, nil
 }

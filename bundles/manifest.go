@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/writ-policy/writ/translator/assertion"
 )
 
 // Manifest is OPA's manifest of a bundle with writ's metadata. Entrypoints are in the
@@ -35,6 +38,24 @@ type Metadata struct {
 	Commit string `json:"commit,omitempty"`
 	// Sequence is a number that grows with every build. Zero means that the bundle has none.
 	Sequence int64 `json:"sequence,omitempty"`
+	// Assertions is set if the assertions were verified before the bundle was written.
+	Assertions *Verified `json:"assertions,omitempty"`
+	// AssertionDocuments are the directory's documents with assertions, and References the files
+	// that they refer to, by path.
+	AssertionDocuments []assertion.Carried `json:"assertionDocuments,omitempty"`
+	References         map[string]string   `json:"references,omitempty"`
+}
+
+// Verified is how many assertions were verified, and when.
+type Verified struct {
+	Verified int       `json:"verified"`
+	At       time.Time `json:"at"`
+}
+
+// Own returns the metadata without what the documents of assertions say.
+func (m Metadata) Own() Metadata {
+	m.AssertionDocuments, m.References = nil, nil
+	return m
 }
 
 const regoVersion = 1

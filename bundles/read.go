@@ -35,7 +35,7 @@ func ReadManifest(r io.Reader) (Manifest, error) {
 	if header.Name != ManifestPath {
 		return Manifest{}, fmt.Errorf("read the bundle: the first file must be %s", ManifestPath)
 	}
-	const maxBytes = 1 << 20
+	const maxBytes = 64 << 20 // with its assertions
 	content, err := io.ReadAll(io.LimitReader(archive, maxBytes))
 	if err != nil {
 		return Manifest{}, fmt.Errorf("read the bundle: %w", err)

@@ -223,7 +223,7 @@ func (d *side) changed() []*statement.Statement {
 	}
 	merged := make(map[string]*statement.Statement)
 	candidates := d.changedBySessions(len(out) > 0)
-	for _, key := range changedBindings(d.x.world.Access, d.y.world.Access) {
+	for _, key := range ChangedBindings(d.x.world.Access, d.y.world.Access) {
 		candidates = append(candidates, d.x.world.Binding(key)...)
 	}
 	for _, s := range candidates {
@@ -259,7 +259,7 @@ func (d *side) changed() []*statement.Statement {
 func (d *side) changedBySessions(deniesDiffer bool) []*statement.Statement {
 	x, y := d.x.world.Sessions(), d.y.world.Sessions()
 	changed := make(map[string]bool) // principals
-	for _, key := range changedBindings(d.x.world.Access, d.y.world.Access) {
+	for _, key := range ChangedBindings(d.x.world.Access, d.y.world.Access) {
 		for _, s := range d.x.world.Binding(key) {
 			for _, p := range s.Subjects {
 				changed[p] = true
@@ -286,9 +286,9 @@ func (f filter) admits(s *statement.Statement) bool {
 	return f.namespace == "" || s.Namespace == "" || s.Namespace == f.namespace
 }
 
-// changedBindings returns the keys of bindings of x whose row, role or subjects differ in
+// ChangedBindings returns the keys of bindings of x whose row, role or subjects differ in
 // y, apart from their lines.
-func changedBindings(x, y *tables.Access) []string {
+func ChangedBindings(x, y *tables.Access) []string {
 	keys := make(map[string]bool)
 	x.Bindings.Since(y.Bindings, func(key string, now, before *tables.Binding) {
 		if now != nil && (before == nil || !sameBinding(*now, *before)) {

@@ -56,7 +56,7 @@ func (c *comparison) differences() []difference {
 func bindingsOf(own, other *statement.World) []difference {
 	var out []difference
 	roles := make(map[string]bool)
-	for _, key := range changedBindings(own.Access, other.Access) {
+	for _, key := range ChangedBindings(own.Access, other.Access) {
 		b := own.Access.Bindings.At(key)
 		statements := own.Binding(key)
 		if !sameBinding(b, other.Access.Bindings.At(key)) || !reflect.DeepEqual(subjectsOf(own, key), subjectsOf(other, key)) {

@@ -51,6 +51,7 @@ var inJSON = lists{rest: "-o json lists them"}
 func (r *Report) markdown(shown int, classes map[string]*Class, blocks []string) string {
 	var out diag.Lines
 	out.Addf("<!-- writ diff -->")
+	r.markdownAssertions(&out)
 	if r.Equivalent {
 		out.Addf("### %s", r.noDifference())
 		out.Addf("")

@@ -31,6 +31,10 @@ type Report struct {
 	Details    []Detail         `json:"details"`
 	Notes      []string         `json:"notes"`
 	Coverage   Coverage         `json:"coverage"`
+	// Assertions are those whose verdict differs, or that fail newly; nil if no revision has any.
+	Assertions []AssertionChange `json:"assertions,omitzero"`
+
+	asserted *Assertions // nil without any
 
 	found map[string]*class // by ID
 	parts []Group           // as text and Markdown show them: a class in each change that was found

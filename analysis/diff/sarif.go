@@ -43,6 +43,9 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 		text := map[string]any{"text": sarifRules[change]}
 		rules = append(rules, map[string]any{"id": "change-" + change, "shortDescription": text, "fullDescription": text, "help": text})
 	}
+	if r.asserted != nil {
+		rules, results = append(rules, r.asserted.Rules...), append(results, r.asserted.Results...)
+	}
 	return EncodeSARIF(version, rules, results)
 }
 

@@ -14,9 +14,15 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Fails reports whether the report has changes that count: gain, loss, any or none. A class that
-// was accepted until an earlier time counts whatever its changes are.
+// FailOnAssertion counts the assertions of B that fail the run.
+const FailOnAssertion = "assertion"
+
+// Fails reports whether the report has changes that count: gain, loss, any, none or assertion. A
+// class that was accepted until an earlier time counts whatever its changes are.
 func (r *Report) Fails(on string) bool {
+	if on == FailOnAssertion {
+		return r.asserted != nil && r.asserted.Failed > 0
+	}
 	for i := range r.Classes {
 		k := &r.Classes[i]
 		if k.Expired && on != "none" || !k.Accepted && slices.ContainsFunc(k.Changes, func(c string) bool { return Counts(on, c) }) {
@@ -41,6 +47,7 @@ func (r *Report) Requests() []map[string]any {
 // and counted, unless they are wanted in full.
 func (r *Report) Text(limit int, full bool) string {
 	var out diag.Lines
+	r.writeAssertions(&out)
 	if r.Equivalent {
 		out.Addf("%s.", r.noDifference())
 	}

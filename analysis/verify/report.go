@@ -20,6 +20,10 @@ type Report struct {
 	Notes      []Note   `json:"notes"`
 	// Diagnostics are those of the documents, as writ check shows them.
 	Diagnostics []any `json:"diagnostics"`
+	// Mutants is how many changes of the documents the assertions notice, if that was asked for.
+	Mutants any `json:"mutants,omitempty"`
+
+	from *Input // for a later run
 }
 
 // Summary counts verdicts.

@@ -161,8 +161,14 @@ func (r *Report) JUnit() ([]byte, error) {
 // SARIF returns the report in the Static Analysis Results Interchange Format: a result for
 // each assertion that fails the run, at the first line that is responsible.
 func (r *Report) SARIF(version string) ([]byte, error) {
+	rules, results := r.SARIFResults(0)
+	return diff.EncodeSARIF(version, rules, results)
+}
+
+// SARIFResults returns the rules and results of a report, whose first rule has an index.
+func (r *Report) SARIFResults(first int) (described, results []any) {
 	rules := []string{Fails, Unknown, Vacuous}
-	results := []any{}
+	results = []any{}
 	for _, x := range r.inOrder() {
 		if !x.Failed {
 			continue
@@ -172,17 +178,16 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 			at = x.Documents[0].Place()
 		}
 		results = append(results, map[string]any{
-			"ruleId": "assertion-" + x.Verdict, "ruleIndex": slices.Index(rules, x.Verdict), "level": "error",
+			"ruleId": "assertion-" + x.Verdict, "ruleIndex": first + slices.Index(rules, x.Verdict), "level": "error",
 			"message":          map[string]any{"text": x.ID() + ": " + x.Text},
 			"locations":        []any{diff.SARIFLocation(at)},
 			"relatedLocations": []any{diff.SARIFLocation(x.Source)}, "partialFingerprints": map[string]any{"writ": x.ID()},
 		})
 	}
 	texts := map[string]string{Fails: "A request breaks an assertion", Unknown: "An assertion is not proven", Vacuous: "An assertion says nothing"}
-	var described []any
 	for _, rule := range rules {
 		text := map[string]any{"text": texts[rule]}
 		described = append(described, map[string]any{"id": "assertion-" + rule, "shortDescription": text, "fullDescription": text, "help": text})
 	}
-	return diff.EncodeSARIF(version, described, results)
+	return described, results
 }

@@ -26,6 +26,11 @@ type Input struct {
 	// Reference returns the documents that an assertion compares with: those that it refers
 	// to, or those of the side without the ones that it names. It returns nil for no documents.
 	Reference func(*assertion.Assertion) (*diff.Side, error)
+	// Before, if not nil, is an earlier report: what cannot have another verdict is not proven
+	// again.
+	Before *Report
+	// Pause, if not nil, is called before each proof.
+	Pause func()
 }
 
 // run is the state of one Run.
@@ -43,7 +48,15 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 		report.Base = &in.Base.Source
 	}
 	defer in.SetNow(in.Now)
+	earlier := r.again()
 	for i := range in.Assertions {
+		if kept := r.kept(earlier, &in.Assertions[i]); kept != nil {
+			report.Assertions = append(report.Assertions, *kept)
+			continue
+		}
+		if in.Pause != nil {
+			in.Pause()
+		}
 		result, err := r.verify(&in.Assertions[i])
 		if err != nil {
 			return nil, err
@@ -57,6 +70,9 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 	}
 	report.count()
 	report.Until = r.until()
+	kept := *in
+	kept.Before = nil
+	report.from = &kept
 	return report, nil
 }
 

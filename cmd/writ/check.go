@@ -81,6 +81,9 @@ func check(ctx context.Context, s cli.Streams, sources []string, o checkOptions)
 	if err := r.Compile(ctx); err != nil {
 		return err
 	}
+	if err := o.documents.CheckAssertions(ctx, r); err != nil {
+		return err
+	}
 	if err := o.documents.Silence(r, lint.InCheck); err != nil {
 		return err
 	}

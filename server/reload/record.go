@@ -120,7 +120,7 @@ func (r *Reloader) setBundle(b *bundles.Bundle, now time.Time) {
 	if r.status.Revision != b.Manifest.Revision {
 		r.status.Revision, r.status.Since = b.Manifest.Revision, now
 	}
-	metadata := b.Manifest.Metadata
+	metadata := b.Manifest.Metadata.Own()
 	r.status.Bundle = &metadata
 }
 

@@ -55,6 +55,7 @@ func decodeDocument(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	}
 	c.Done()
 	if identified {
+		doc.text = d.Encoded(n)
 		d.Out = append(d.Out, doc)
 	}
 }

@@ -42,6 +42,8 @@ const (
 type Document struct {
 	syntax.Header
 	Assertions []Assertion
+
+	text []byte // JSON
 }
 
 // Assertion states something of every request of a class.

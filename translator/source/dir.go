@@ -129,7 +129,10 @@ func (d *Directory) readOnce(ctx context.Context) (Snapshot, diag.List, error) {
 	if !slices.Equal(before.entries, after.entries) || !slices.Equal(before.controls, after.controls) {
 		return Snapshot{}, nil, errChanged
 	}
-	return Snapshot{Files: files, Origins: []Origin{before.origin}}, before.diagnostics, nil
+	aside := func(ctx context.Context, name string) (Snapshot, diag.List, error) {
+		return ReadBelow(ctx, d.path, name, DirOptions{Limits: d.o.Limits, NoIgnore: d.o.NoIgnore})
+	}
+	return Snapshot{Files: files, Origins: []Origin{before.origin}, Aside: aside}, before.diagnostics, nil
 }
 
 // resolve returns the folder that path stands for and the top of the checkout that contains

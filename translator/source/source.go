@@ -120,6 +120,10 @@ type Snapshot struct {
 	// Stale names the sources that cannot be read now, whose files are those of their last
 	// good snapshot; nil if all were read.
 	Stale error
+	// Aside reads documents of the source that are not policy: a file or folder by its path in
+	// the source, such as one whose name begins with a dot. The error wraps fs.ErrNotExist if
+	// there is none below the source. Nil if the source cannot read them.
+	Aside func(ctx context.Context, name string) (Snapshot, diag.List, error)
 }
 
 // Key returns a hash over the paths and contents of all files, and the settings. Two snapshots with the same

@@ -251,7 +251,7 @@ func (u *Union) combine() (Snapshot, diag.List, error) {
 	if len(failed) == len(u.members) {
 		return Snapshot{}, nil, errors.Join(failed...)
 	}
-	all.Stale = errors.Join(failed...)
+	all.Stale, all.Aside = errors.Join(failed...), u.aside
 	if commits > 1 {
 		all.Commit = "" // one commit does not describe several repositories
 	}

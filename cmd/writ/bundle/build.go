@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,9 @@ decisions.
 The same documents always result in the same bytes. The revision is a hash of
 the content. --commit and --sequence are recorded in the manifest and do not
 affect the revision. The bundle contains tests that are generated from the
-documents, unless --tests=false. The number of tested roles is limited to bound
+documents, unless --tests=false, and the directory's assertions, for writ verify
+and writ serve: they are signed and do not affect the revision. --require-assertions
+builds nothing unless there are some and none fails. The number of tested roles is limited to bound
 the time that opa needs to compile; a message states how many roles have tests.
 
 --sign adds a signature in OPA's format over the manifest and all files. opa run
@@ -55,6 +58,7 @@ type buildOptions struct {
 	sequence  int64
 	tests     bool
 	split     string
+	verified  bool // required
 	signing   signingFlags
 }
 
@@ -75,7 +79,8 @@ func NewBuild(s cli.Streams) *cobra.Command {
 	f.Int64Var(&o.sequence, "sequence", 0, "`number` that increases with each bundle, for the manifest")
 	f.BoolVar(&o.tests, "tests", true, "put generated tests into the bundle")
 	f.StringVar(&o.split, "split", "", "`folder` of DIR that has a folder for each cluster: builds a bundle for each")
-	cli.MarkCommandLineOnly(cmd, "output", "commit", "sequence", "split")
+	f.BoolVar(&o.verified, "require-assertions", false, "build only if the directory has assertions and none fails, as writ verify finds")
+	cli.MarkCommandLineOnly(cmd, "output", "commit", "sequence", "split", "require-assertions")
 	o.signing.add(cmd)
 	o.documents.Add(cmd)
 	o.documents.AddStrict(cmd)
@@ -127,7 +132,41 @@ func (o *buildOptions) finished(ctx context.Context, s cli.Streams, b *bundles.B
 	if r.List.HasErrors() {
 		return nil, cli.Findingf("%s", documents.Summary(r.List))
 	}
+	if err := o.carry(ctx, s, b, r); err != nil {
+		return nil, err
+	}
 	return o.signing.signed(b)
+}
+
+// carry adds what assertions refer to. If they are required, it returns a finding unless there
+// are some and none fails.
+func (o *buildOptions) carry(ctx context.Context, s cli.Streams, b *bundles.Bundle, r *documents.Translation) error {
+	m := &b.Manifest.Metadata
+	if len(m.AssertionDocuments) == 0 && !o.verified {
+		return nil
+	}
+	at := time.Now()
+	set, err := o.documents.Assertions(ctx, s, r, func() time.Time { return at })
+	if err != nil {
+		return err
+	}
+	if m.References, err = set.References(ctx); err != nil || !o.verified {
+		return err
+	}
+	report, err := o.documents.Verify(ctx, s, b, r, at, func(string) bool { return true })
+	switch {
+	case err != nil:
+		return err
+	case report == nil:
+		return cli.Findingf("no-assertions: the directory has no assertion to verify")
+	case report.Fails():
+		if _, err := io.WriteString(s.Err, report.Text()); err != nil {
+			return err
+		}
+		return cli.Findingf("assertion-failed: nothing is written")
+	}
+	m.Assertions = &bundles.Verified{Verified: len(report.Assertions), At: at.UTC().Truncate(time.Second)}
+	return nil
 }
 
 // formNote returns a note for a path whose name does not show that it is a tarball.

@@ -71,7 +71,7 @@ func (l *loader) decode(ctx context.Context, in input) (documents.Part, error) {
 	if err != nil {
 		return documents.Part{}, err
 	}
-	t := translator.New(translator.Options{Settings: l.settings.With(given), AllowEmpty: true})
+	t := translator.New(translator.Options{Settings: given, AllowEmpty: true})
 	if !list.HasErrors() {
 		within, p := progress.Start(ctx, progress.Translate)
 		t.Translate(within, snapshot)

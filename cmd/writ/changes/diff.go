@@ -50,6 +50,9 @@ the document of its kind, namespace and name, and all others of A stay. --prune
 takes out those of A that carry a label or an annotation and that B lacks, as
 Argo CD and Flux do.
 
+The assertions of B are verified against both, as writ verify does: the report
+begins with those that fail, and lists those whose verdict differs.
+
 --expect FILE accepts the changes that an ExpectedChanges document lists by
 class and change; --write-expect FILE writes that document. An entry may have
 until: TIME, the last time at which it counts, and reason: TEXT, which is shown.
@@ -71,7 +74,7 @@ type diffOptions struct {
 	points     []string
 	subject    string
 	namespace  string
-	failOn     string
+	failOn     []string
 	now        string
 	at         string
 	limit      int
@@ -87,7 +90,7 @@ type diffOptions struct {
 
 // NewDiff returns the command diff.
 func NewDiff(s cli.Streams) *cobra.Command {
-	o := diffOptions{failOn: "any"}
+	var o diffOptions
 	cmd := &cobra.Command{
 		Use:     "diff A B | REV1..REV2 [FOLDER] | REV1...REV2 [FOLDER]",
 		Short:   "Report the requests that two revisions decide differently",
@@ -103,7 +106,7 @@ func NewDiff(s cli.Streams) *cobra.Command {
 	f.StringArrayVar(&o.points, "point", nil, "`point` to compare: access, visibility or gateway; repeatable")
 	f.StringVar(&o.subject, "subject", "", "only requests that hold this `principal`: user:NAME or group:NAME")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "only requests in this `namespace`")
-	cli.ChoiceFlag(cmd, &o.failOn, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any or none", "gain", "loss", "any", "none")
+	cli.ChoicesFlag(cmd, &o.failOn, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any (the default), none, or assertion (one that fails); repeatable", "gain", "loss", "any", "none", diff.FailOnAssertion)
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
 	f.StringVar(&o.at, "at", "", "`time` (RFC 3339, or now) to compare at, and at no later one")
 	f.BoolVar(&o.allTimes, "all-times", false, "compare at each later time too at which any policy begins or ends to hold")
@@ -223,14 +226,17 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 		}
 	}
 	if o.summary != "" {
-		if err := writeSummary(o.summary, report.Brief(o.failOn, maxSummary)); err != nil {
+		if err := writeSummary(o.summary, report.Brief(o.counted(), maxSummary)); err != nil {
 			return err
 		}
 	}
 	if err := o.show(s, report); err != nil {
 		return err
 	}
-	if report.Fails(o.failOn) {
+	if len(o.failOn) == 0 {
+		o.failOn = []string{"any"}
+	}
+	if slices.ContainsFunc(o.failOn, report.Fails) {
 		return &cli.Finding{}
 	}
 	return nil
@@ -266,7 +272,27 @@ func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (
 		return nil, err
 	}
 	report.Notes = append(report.Notes, notes...)
+	asserted, err := l.compareAssertions(cmd.Context(), a, b, at, func(t time.Time) { at = t })
+	if err != nil {
+		return nil, err
+	}
+	if asserted != nil {
+		report.SetAssertions(asserted)
+	}
 	return report, nil
+}
+
+// counted returns the changes that count, apart from assertions.
+func (o *diffOptions) counted() string {
+	for _, on := range o.failOn {
+		if on != diff.FailOnAssertion {
+			return on
+		}
+	}
+	if len(o.failOn) > 0 {
+		return "none"
+	}
+	return "any"
 }
 
 // time returns the first time of the comparison.

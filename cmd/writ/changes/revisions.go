@@ -10,17 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/assertions"
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/internal/progress"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
 )
@@ -186,27 +185,38 @@ type loader struct {
 	streams   cli.Streams
 	now       func() time.Time
 
-	// settings count beside those of the command line, and allowEmpty beside its flag.
-	settings   settings.Settings
-	allowEmpty bool
+	allowEmpty bool // beside the flag
+	// sets are the assertions of the revisions of loadBoth.
+	sets [2]*assertions.Set
 
 	translator *translator.Translator
 	last       *engine.Engine
-	// lastSnapshot and lastResult are those of the last revision that was not a bundle.
+	// lastSnapshot and lastResult are those of the last revision; lastBundle is set in their
+	// place if it was a bundle.
 	lastSnapshot source.Snapshot
 	lastResult   *translator.Result
+	lastBundle   *bundles.Bundle
 }
 
-// loadBoth loads two revisions. If neither compiles, the error has the diagnostics of both.
+// loadBoth loads two revisions and their assertions. If neither compiles, the error has the
+// diagnostics of both.
 func (l *loader) loadBoth(ctx context.Context, from [2]input) (a, b *diff.Side, _ error) {
 	a, err := l.load(ctx, "a", from[0])
 	var one, other *diffError
 	if err != nil && (!errors.As(err, &one) || one.Code != notCompiled) {
 		return nil, nil, err
 	}
+	if err == nil {
+		if l.sets[0], err = l.assertions(); err != nil {
+			return nil, nil, err
+		}
+	}
 	b, err = l.load(ctx, "b", from[1])
 	switch {
 	case one == nil:
+		if err == nil {
+			l.sets[1], err = l.assertions()
+		}
 		return a, b, err
 	case errors.As(err, &other) && other.Code == notCompiled:
 		one.Message += "; " + other.Message
@@ -242,7 +252,9 @@ func (l *loader) activate(ctx context.Context, in input, b *bundles.Bundle, coun
 		return nil, fmt.Errorf("%s: activate: %w", in.name, err)
 	}
 	l.last = e
-	return &diff.Side{World: e.Statements(), Judge: decision.Judge(e), Source: in.name, Revision: b.Manifest.Revision, Documents: count}, nil
+	side := documents.SideOf(e)
+	side.Source, side.Documents = in.name, count
+	return side, nil
 }
 
 // bundle returns the bundle of a revision and the number of its documents.
@@ -261,6 +273,7 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.
 		for _, n := range b.Manifest.Metadata.Counts {
 			count += n
 		}
+		l.lastSnapshot, l.lastResult, l.lastBundle = source.Snapshot{}, nil, b
 		return b, count, nil
 	}
 	snapshot, list, err := l.snapshot(ctx, in)
@@ -277,7 +290,7 @@ func (l *loader) translate(ctx context.Context, side string, in input, snapshot 
 		if err != nil {
 			return nil, 0, err
 		}
-		l.translator = translator.New(translator.Options{Settings: l.settings.With(given), AllowEmpty: l.documents.AllowEmpty || l.allowEmpty})
+		l.translator = translator.New(translator.Options{Settings: given, AllowEmpty: l.documents.AllowEmpty || l.allowEmpty})
 	}
 	var result *translator.Result
 	if !list.HasErrors() {
@@ -296,7 +309,7 @@ func (l *loader) translate(ctx context.Context, side string, in input, snapshot 
 		}
 		return nil, 0, failed
 	}
-	l.lastSnapshot, l.lastResult = snapshot, result
+	l.lastSnapshot, l.lastResult, l.lastBundle = snapshot, result, nil
 	b, err := bundles.Build(result, bundles.BuildOptions{Version: cli.Version()})
 	return b, result.Documents, err
 }

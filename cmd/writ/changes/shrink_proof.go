@@ -2,19 +2,18 @@ package changes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/analysis/assertions"
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/replay"
 	"github.com/writ-policy/writ/analysis/shrink"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/analysis/verify"
-	"github.com/writ-policy/writ/translator/assertion"
 )
 
 // prove checks the documents that are left; last is a choice from them.
@@ -114,14 +113,11 @@ func (r *shrinking) proveAssertions(ctx context.Context, p *shrink.Proof) error 
 	p.Assertions = shrink.Check{Holds: true, Text: "assertions hold as before"}
 	var verdicts [2]map[string]*verify.Result
 	for i, s := range []*state{&r.before, &r.after} {
-		v, err := r.verification(ctx, s)
-		if err != nil || v == nil {
+		set, err := r.assertionSet(ctx, s)
+		if err != nil || set == nil {
 			return err
 		}
-		report, err := verify.Run(ctx, &verify.Input{
-			Side: s.side, Assertions: v.assertions, Now: r.at, SetNow: func(t time.Time) { r.at = t },
-			Reference: func(a *assertion.Assertion) (*diff.Side, error) { return v.reference(ctx, a) },
-		})
+		report, err := set.Verify(ctx, s.side, nil, r.at, func(t time.Time) { r.at = t })
 		if err != nil {
 			return err
 		}
@@ -141,17 +137,25 @@ func (r *shrinking) proveAssertions(ctx context.Context, p *shrink.Proof) error 
 	return nil
 }
 
-// verification collects the assertions of documents and of --assertions, nil without any.
-func (r *shrinking) verification(ctx context.Context, s *state) (*verification, error) {
-	in := input{name: r.dir, path: r.dir}
-	l := &loader{documents: &r.documents, streams: r.streams, now: r.loader.now, allowEmpty: true, lastSnapshot: s.snapshot, lastResult: s.result}
-	v := &verification{loader: l, in: in, side: s.side, snapshotOf: s.snapshot, withTests: true}
-	var failed *diffError
-	err := v.collect(&verifyOptions{assertions: r.assertions})
-	if errors.As(err, &failed) && failed.Code == "no-assertions" {
+// assertionSet collects those of documents and of --assertions, nil without any.
+func (r *shrinking) assertionSet(ctx context.Context, s *state) (*assertions.Set, error) {
+	compiler, err := r.documents.Compiler(r.loader.now)
+	if err != nil {
+		return nil, err
+	}
+	snapshot := s.snapshot
+	snapshot.Aside = r.before.snapshot.Aside
+	set := assertions.Of(s.result.Directory.Documents(), snapshot, compiler.Compile)
+	set.AcceptsTests = true
+	for _, name := range r.assertions {
+		if err := set.AddFiles(name); err != nil {
+			return nil, err
+		}
+	}
+	if len(set.All) == 0 && len(set.List) == 0 {
 		return nil, nil
 	}
-	return v, err
+	return set, r.loader.checkAssertions(ctx, set)
 }
 
 // proveTests checks that DecisionTests that pass before pass after.
@@ -159,7 +163,7 @@ func (r *shrinking) proveTests(ctx context.Context, p *shrink.Proof) error {
 	p.Tests = shrink.Check{Holds: true, Text: "DecisionTests pass as before"}
 	var files []string
 	for _, name := range r.assertions {
-		more, _, err := assertionFiles(name)
+		more, _, err := assertions.FilesOf(name)
 		if err != nil {
 			return err
 		}

@@ -3,27 +3,17 @@ package changes
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/assertions"
 	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/mutants"
 	"github.com/writ-policy/writ/analysis/verify"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
-	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/directory"
-	"github.com/writ-policy/writ/translator/settings"
-	"github.com/writ-policy/writ/translator/source"
-	"github.com/writ-policy/writ/translator/syntax"
-	"github.com/writ-policy/writ/translator/tables"
 )
 
 const verifyHelp = `verify proves the assertions of a policy directory: what must hold for every
@@ -38,11 +28,17 @@ with its exceptions), unknown (no request was found and no proof: a pod, CEL or
 an extension decides) or vacuous (it says nothing: the class is empty, or has a
 word that nothing knows).
 
+--mutants N changes one document in one place, N times, so that more is
+permitted, and reports the changes that no assertion and no DecisionTest
+notices: each is an assertion that is missing. The same --seed draws the same
+changes.
+
 Exit status 0: each assertion holds, is excepted, or is what it allows; 1: one
 is not; 2: usage, or no proof was possible.`
 
 const verifyExamples = `  writ verify policies
   writ verify policies --assertions team.yaml -o json
+  writ verify policies --mutants 100 --min-score 80
   writ verify policies --only 'secrets/*' --now 2027-01-01T00:00:00Z`
 
 type verifyOptions struct {
@@ -52,6 +48,9 @@ type verifyOptions struct {
 	format     string
 	now        string
 	base       string
+	mutants    int
+	seed       uint64
+	minScore   float64
 }
 
 // NewVerify returns the command verify.
@@ -73,7 +72,10 @@ func NewVerify(s cli.Streams) *cobra.Command {
 	f.StringArrayVar(&o.only, "only", nil, "only assertions whose DOCUMENT/NAME fits this `pattern`; repeatable")
 	f.StringVar(&o.base, "base", "", "report what fails by SOURCE and did not by this `revision`, a source as well")
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to verify at instead of the machine's")
-	cli.MarkCommandLineOnly(cmd, "assertions", "only", "now", "base")
+	f.IntVar(&o.mutants, "mutants", 0, "`number` of changes of SOURCE to try, from 1 to 10000: each permits more in one place, and an assertion or a DecisionTest should notice")
+	f.Uint64Var(&o.seed, "seed", 1, "`number` that draws the mutants")
+	f.Float64Var(&o.minScore, "min-score", 0, "exit with status 1 if fewer than this `percentage` of the mutants is noticed")
+	cli.MarkCommandLineOnly(cmd, "assertions", "only", "now", "base", "mutants", "seed", "min-score")
 	o.documents.Add(cmd)
 	return cmd
 }
@@ -81,6 +83,9 @@ func NewVerify(s cli.Streams) *cobra.Command {
 func (o *verifyOptions) verify(cmd *cobra.Command, s cli.Streams, arg string) error {
 	if arg == "-" {
 		return cli.Usagef(cmd, "verify reads no standard input: an assertion may refer to files")
+	}
+	if err := o.checkMutants(cmd); err != nil {
+		return err
 	}
 	clock, err := cli.Clock(o.now)
 	if err != nil {
@@ -95,32 +100,73 @@ func (o *verifyOptions) verify(cmd *cobra.Command, s cli.Streams, arg string) er
 	if err != nil {
 		return err
 	}
-	v.snapshotOf = v.lastSnapshot
-	if err := v.collect(o); err != nil {
+	if err := v.collect(cmd.Context(), o); err != nil {
 		return err
 	}
 	base, removed, err := v.loadBase(cmd.Context(), o.base)
 	if err != nil {
 		return err
 	}
-	report, err := verify.Run(cmd.Context(), &verify.Input{
-		Side: v.side, Base: base, Assertions: v.assertions, Now: at, SetNow: func(t time.Time) { at = t },
-		Reference: func(a *assertion.Assertion) (*diff.Side, error) { return v.reference(cmd.Context(), a) },
-	})
+	report, err := v.set.Verify(cmd.Context(), v.side, base, at, func(t time.Time) { at = t })
 	if err != nil {
 		return err
 	}
 	report.Notes = append(report.Notes, removed...)
-	if err := o.show(s, report); err != nil {
+	noticed, err := v.mutate(cmd.Context(), o, report, at, func(t time.Time) { at = t })
+	if err != nil {
 		return err
 	}
-	if report.Fails() {
+	if err := o.show(s, report, noticed); err != nil {
+		return err
+	}
+	if report.Fails() || noticed != nil && noticed.IsBelow(o.minScore) {
 		return &cli.Finding{}
 	}
 	return nil
 }
 
-func (o *verifyOptions) show(s cli.Streams, report *verify.Report) error {
+// mostMutants is how many mutants a run may draw.
+const mostMutants = 10_000
+
+func (o *verifyOptions) checkMutants(cmd *cobra.Command) error {
+	f := cmd.Flags()
+	switch {
+	case f.Changed("mutants") && (o.mutants < 1 || o.mutants > mostMutants):
+		return cli.Usagef(cmd, "--mutants must be a number from 1 to %d", mostMutants)
+	case o.minScore < 0 || o.minScore > 100:
+		return cli.Usagef(cmd, "--min-score must be a number from 0 to 100")
+	case o.mutants == 0 && (f.Changed("seed") || f.Changed("min-score")):
+		return cli.Usagef(cmd, "--seed and --min-score require --mutants")
+	case o.mutants > 0 && o.base != "":
+		return cli.Usagef(cmd, "--mutants and --base are mutually exclusive")
+	}
+	return nil
+}
+
+// mutate tries mutants of the source and adds them to the report; nil if none are asked for.
+func (v *verification) mutate(ctx context.Context, o *verifyOptions, report *verify.Report, now time.Time, setNow func(time.Time)) (*mutants.Report, error) {
+	if o.mutants == 0 {
+		return nil, nil
+	}
+	if v.lastResult == nil {
+		return nil, &diffError{Code: "no-documents", Message: v.in.name + ": a built bundle has no documents to change"}
+	}
+	compiler, err := v.documents.Compiler(v.now)
+	if err != nil {
+		return nil, err
+	}
+	noticed, err := mutants.Run(ctx, &mutants.Options{
+		Snapshot: v.lastSnapshot, Side: v.side, Documents: v.lastResult.Directory.Documents(), Set: v.set, Before: report, Compile: compiler.Compile,
+		N: o.mutants, Seed: o.seed, Now: now, SetNow: setNow,
+	})
+	if err != nil {
+		return nil, err
+	}
+	report.Mutants = noticed
+	return noticed, nil
+}
+
+func (o *verifyOptions) show(s cli.Streams, report *verify.Report, noticed *mutants.Report) error {
 	var text []byte
 	var err error
 	switch o.format {
@@ -132,8 +178,14 @@ func (o *verifyOptions) show(s cli.Streams, report *verify.Report) error {
 		text, err = report.SARIF(cli.Version())
 	case "markdown":
 		text = []byte(report.Markdown())
+		if noticed != nil {
+			text = append(text, noticed.Markdown()...)
+		}
 	default:
 		text = []byte(report.Text())
+		if noticed != nil {
+			text = append(text, noticed.Text()...)
+		}
 	}
 	if err != nil {
 		return err
@@ -142,21 +194,12 @@ func (o *verifyOptions) show(s cli.Streams, report *verify.Report) error {
 	return err
 }
 
-// kindTest is the kind of documents that may stand beside assertions.
-const kindTest = "DecisionTest"
-
 // verification is the state of one run of verify.
 type verification struct {
 	*loader
-	in         input
-	side       *diff.Side
-	snapshotOf source.Snapshot
-	assertions []assertion.Assertion
-	// outside are the paths of files that --assertions names, with the folder that their
-	// references must not leave.
-	outside map[string]string
-	// withTests accepts DecisionTests beside assertions, which others read.
-	withTests bool
+	in   input
+	side *diff.Side
+	set  *assertions.Set
 }
 
 // loadBase loads the revision whose failures are old, nil without a name, and returns notes
@@ -171,209 +214,66 @@ func (v *verification) loadBase(ctx context.Context, name string) (*diff.Side, [
 	}
 	l := &loader{documents: v.documents, streams: v.streams, now: v.now}
 	side, err := l.load(ctx, "base", in)
-	if err != nil || l.lastResult == nil || v.lastResult == nil {
-		return side, nil, err
+	if err != nil {
+		return nil, nil, err
 	}
-	has := make(map[string]bool)
-	for _, doc := range directory.DocumentsOf[*assertion.Document](v.lastResult.Directory) {
-		for i := range doc.Assertions {
-			has[doc.Assertions[i].ID()] = true
-		}
+	before, err := l.assertions()
+	if err != nil {
+		return nil, nil, err
 	}
 	var removed []verify.Note
-	for _, doc := range directory.DocumentsOf[*assertion.Document](l.lastResult.Directory) {
-		for i := range doc.Assertions {
-			if id := doc.Assertions[i].ID(); !has[id] {
-				removed = append(removed, verify.Note{Code: "assertion-removed", Text: id + " is in the base alone"})
-			}
-		}
+	for _, id := range before.Without(v.set) {
+		removed = append(removed, verify.Note{Code: "assertion-removed", Text: id + " is in the base alone"})
 	}
 	return side, removed, nil
 }
 
 // collect reads the assertions of the source and of --assertions.
-func (v *verification) collect(o *verifyOptions) error {
-	var list diag.List
-	first := make(map[string]diag.Position)
-	add := func(documents []syntax.Document) {
-		for _, d := range documents {
-			doc, ok := d.(*assertion.Document)
-			if !ok {
-				continue
-			}
-			if at, known := first[doc.Name]; known {
-				list.Add(diag.Diagnostic{
-					Position: doc.At, Code: diag.Duplicate, Hint: "give it a name of its own",
-					Message: fmt.Sprintf("%s is declared twice; the first is at %s", directory.Title(&doc.Header), at.Source()),
-				})
-			}
-			first[doc.Name] = doc.At
-			v.assertions = append(v.assertions, doc.Assertions...)
-		}
-	}
-	if v.lastResult != nil {
-		add(v.lastResult.Directory.Documents())
-	}
-	v.outside = make(map[string]string)
-	for _, name := range o.assertions {
-		files, folder, err := assertionFiles(name)
-		if err != nil {
-			return err
-		}
-		for _, file := range files {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			v.outside[file] = folder
-			decoded := assertion.Kinds.Decode(file, content, syntax.Options{})
-			list = append(list, decoded.List...)
-			for _, skipped := range decoded.Skipped {
-				if v.withTests && skipped.Kind == kindTest {
-					continue
-				}
-				list.Add(diag.Diagnostic{Position: skipped.At, Length: skipped.Length, Code: diag.UnknownKind, Message: fmt.Sprintf("kind %q is not %s", skipped.Kind, assertion.Kind)})
-			}
-			add(decoded.Documents)
-		}
-	}
-	if err := v.checkReferences(&list); err != nil {
+func (v *verification) collect(ctx context.Context, o *verifyOptions) (err error) {
+	if v.set, err = v.assertions(); err != nil {
 		return err
 	}
-	if list = list.Sorted(); list.HasErrors() {
-		if err := diag.WriteText(v.streams.Err, list, diag.TextOptions{Color: cli.Colours(v.streams.Err), Most: documents.MaxShown}); err != nil {
+	for _, name := range o.assertions {
+		if err := v.set.AddFiles(name); err != nil {
 			return err
 		}
-		return &diffError{Code: "bad-assertions", Message: documents.Summary(list), Diagnostics: inputDiagnostics("assertions", list)}
 	}
-	return v.filter(o.only)
-}
-
-// filter leaves the assertions that a pattern fits.
-func (v *verification) filter(only []string) error {
-	var globs []tables.PathGlob
-	for _, pattern := range only {
-		g, problem, _ := tables.ParsePathGlob(pattern)
-		if problem != "" {
-			return fmt.Errorf("--only: pattern %q %s", pattern, problem)
-		}
-		globs = append(globs, g)
+	if err := v.checkAssertions(ctx, v.set); err != nil {
+		return err
 	}
-	v.assertions = slices.DeleteFunc(v.assertions, func(a assertion.Assertion) bool {
-		return len(globs) > 0 && !slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return g.Match(a.ID()) })
-	})
-	if len(v.assertions) == 0 {
+	isIncluded, err := assertions.Only(o.only)
+	if err != nil {
+		return fmt.Errorf("--only: %w", err)
+	}
+	if v.set.Filter(isIncluded); len(v.set.All) == 0 && o.mutants == 0 {
 		return &diffError{Code: "no-assertions", Message: v.in.name + ": no assertion to verify"}
 	}
 	return nil
 }
 
-// assertionFiles returns the files that a path names, and the folder of their references.
-func assertionFiles(name string) (files []string, folder string, err error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, "", err
-	}
-	if !info.IsDir() {
-		return []string{name}, filepath.Dir(name), nil
-	}
-	err = filepath.WalkDir(name, func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && file != name && strings.HasPrefix(d.Name(), "."):
-			return filepath.SkipDir
-		case !d.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
-			files = append(files, file)
-		}
-		return nil
-	})
-	return files, name, err
-}
-
-// checkReferences reports references to files that are not there, or outside.
-func (v *verification) checkReferences(list *diag.List) error {
-	for i := range v.assertions {
-		a := &v.assertions[i]
-		if a.Documents.Value == "" || a.Form == assertion.Independent {
-			continue
-		}
-		at, err := v.path(a)
-		if err == nil && v.in.checkout == nil {
-			_, err = os.Stat(at)
-		}
-		if err != nil {
-			list.Add(a.Documents.Diagnostic(diag.Error, diag.NoReference, "", "documents %s: %s", syntax.Quote(a.Documents.Value), "no such file or folder below that of the assertions"))
-		}
-	}
-	return nil
-}
-
-// path returns where the documents are that an assertion refers to.
-func (v *verification) path(a *assertion.Assertion) (string, error) {
-	reference := filepath.FromSlash(a.Documents.Value)
-	folder, isOutside := v.outside[a.At.File]
-	if isOutside {
-		at := filepath.Join(filepath.Dir(a.At.File), reference)
-		if within, err := filepath.Rel(folder, at); err != nil || !filepath.IsLocal(within) {
-			return "", fs.ErrNotExist
-		}
-		return at, nil
-	}
-	within := path.Join(path.Dir(a.At.File), a.Documents.Value)
-	if !filepath.IsLocal(filepath.FromSlash(within)) {
-		return "", fs.ErrNotExist
-	}
-	if v.in.checkout != nil {
-		return path.Join(v.in.folder, within), nil
-	}
-	return filepath.Join(v.in.path, filepath.FromSlash(within)), nil
-}
-
-// reference loads the documents that an assertion compares with; nil if it names none.
-func (v *verification) reference(ctx context.Context, a *assertion.Assertion) (*diff.Side, error) {
-	if a.Form == assertion.Independent {
-		return v.without(ctx, a)
-	}
-	at, err := v.path(a)
+// assertions returns those of the last revision.
+func (l *loader) assertions() (*assertions.Set, error) {
+	compiler, err := l.documents.Compiler(l.now)
 	if err != nil {
 		return nil, err
 	}
-	in := input{name: a.Documents.Value, path: at}
-	if _, isOutside := v.outside[a.At.File]; !isOutside && v.in.checkout != nil {
-		in = input{name: a.Documents.Value, commit: v.in.commit, folder: at, checkout: v.in.checkout}
+	if l.lastResult == nil {
+		return assertions.Carried(l.lastBundle, compiler.Compile)
 	}
-	l := &loader{documents: v.documents, streams: v.streams, now: v.now}
-	return l.load(ctx, "reference", in)
+	return assertions.Of(l.lastResult.Directory.Documents(), l.lastSnapshot, compiler.Compile), nil
 }
 
-// without loads the documents of the source without those of some files.
-func (v *verification) without(ctx context.Context, a *assertion.Assertion) (*diff.Side, error) {
-	rest := v.snapshotOf
-	rest.Files = slices.DeleteFunc(slices.Clone(rest.Files), func(f source.File) bool { return fitsPath(a.Documents.Value, f.Path) })
-	if len(rest.Files) == len(v.snapshotOf.Files) {
-		return nil, nil
+// checkAssertions returns an error with the mistakes of assertions, if there are any.
+func (l *loader) checkAssertions(ctx context.Context, set *assertions.Set) error {
+	if err := set.Check(ctx); err != nil {
+		return err
 	}
-	given := settings.Settings{settings.ClusterExport: {Text: "true"}} // a binding whose role goes away binds nothing
-	l := &loader{documents: v.documents, streams: v.streams, now: v.now, allowEmpty: true, settings: given}
-	return l.loadSnapshot(ctx, "without", input{name: a.Documents.Value}, rest)
-}
-
-// fitsPath reports whether a path fits a pattern in which "**" is any depth.
-func fitsPath(pattern, name string) bool {
-	parts, names := strings.Split(pattern, "/"), strings.Split(name, "/")
-	var fits func(i, j int) bool
-	fits = func(i, j int) bool {
-		switch {
-		case i == len(parts):
-			return j == len(names)
-		case parts[i] == "**":
-			return fits(i+1, j) || j < len(names) && fits(i, j+1)
-		case j == len(names):
-			return false
-		}
-		g, problem, _ := tables.ParsePathGlob(parts[i])
-		return problem == "" && g.Match(names[j]) && fits(i+1, j+1)
+	list := set.List.Sorted()
+	if !list.HasErrors() {
+		return nil
 	}
-	return fits(0, 0)
+	if err := diag.WriteText(l.streams.Err, list, diag.TextOptions{Color: cli.Colours(l.streams.Err), Most: documents.MaxShown}); err != nil {
+		return err
+	}
+	return &diffError{Code: "bad-assertions", Message: documents.Summary(list), Diagnostics: inputDiagnostics("assertions", list)}
 }

@@ -26,7 +26,7 @@ func ChoiceFlag(cmd *cobra.Command, into *string, name, usage string, values ...
 	choiceFlag(cmd, into, name, "", usage, values)
 }
 
-// ChoicesFlag adds a flag that may be repeated, each time with one of some values.
+// ChoicesFlag adds a repeatable flag whose values are of a closed set, also as a list with commas.
 func ChoicesFlag(cmd *cobra.Command, into *[]string, name, usage string, values ...string) {
 	cmd.Flags().Var(&choices{into, values}, name, usage)
 	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -52,13 +52,15 @@ func (c *choices) String() string {
 // Type is the word for the value in help.
 func (c *choices) Type() string { return strings.Join(c.of, "|") }
 
-// Set adds a value.
+// Set adds a value, or several.
 func (c *choices) Set(text string) error {
-	var one string
-	if err := (&choice{&one, c.of}).Set(text); err != nil {
-		return err
+	for value := range strings.SplitSeq(text, ",") {
+		var one string
+		if err := (&choice{&one, c.of}).Set(value); err != nil {
+			return err
+		}
+		*c.values = append(*c.values, one)
 	}
-	*c.values = append(*c.values, one)
 	return nil
 }
 

@@ -111,7 +111,7 @@ func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest
 	}
 	got, err := decide(ctx, e, t.Point, c.Request, h)
 	if err == nil {
-		result.Why, err = compare(c.Expect, got)
+		result.Why, err = decisiontest.Difference(c.Expect, got)
 	}
 	if err != nil {
 		result.Why = err.Error()
@@ -134,27 +134,6 @@ func decide(ctx context.Context, e *engine.Engine, point string, request []byte,
 		refuse(&out, err)
 	}
 	return bytes.TrimSpace(out.Bytes()), nil
-}
-
-// compare returns why want is not a subset of got, or "" if it is. It returns an error
-// if one of them is not JSON.
-func compare(want, got []byte) (string, error) {
-	wanted, err := decodeJSON(want)
-	if err != nil {
-		return "", fmt.Errorf("expect: %w", err)
-	}
-	answer, err := decodeJSON(got)
-	if err != nil {
-		return "", fmt.Errorf("decision: %w", err)
-	}
-	return subset(wanted, answer, ""), nil
-}
-
-func decodeJSON(data []byte) (value any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	err = decoder.Decode(&value)
-	return value, err
 }
 
 func compact(data []byte) json.RawMessage {

@@ -20,7 +20,8 @@ import (
 const testHelp = `test answers the requests of the directory's DecisionTest documents and compares
 the decisions with the expected ones. It also runs the Rego tests of the built
 bundle: tests that are generated from the documents, and the *_test.rego files
-of extensions.
+of extensions, and proves the directory's assertions as writ verify does: each
+is a test assertions/DOCUMENT/NAME.
 
 The expected value is a subset of the decision: only its keys are compared,
 lists are compared as sets of the same length, and reasonContains searches for a
@@ -49,7 +50,7 @@ func NewTest(s cli.Streams) *cobra.Command {
 	var o testOptions
 	cmd := &cobra.Command{
 		Use:     "test DIR [-o text|json|junit] [--coverage] [--run REGEXP]",
-		Short:   "Run the directory's DecisionTests and the generated tests",
+		Short:   "Run the directory's DecisionTests, assertions and generated tests",
 		Long:    testHelp,
 		Example: testExamples,
 		Args:    documents.OneSource,
@@ -59,7 +60,7 @@ func NewTest(s cli.Streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	cli.FormatFlag(cmd, &o.format, "text", "json", "junit")
-	f.StringVar(&o.run, "run", "", "only tests whose TEST/CASE matches this regular `expression`")
+	f.StringVar(&o.run, "run", "", "only tests whose TEST/CASE, and assertions whose assertions/DOCUMENT/NAME matches this regular `expression`")
 	f.BoolVar(&o.coverage, "coverage", false, "list the rules that no DecisionTest request matched")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "name the cases that passed, too")
 	cli.MarkCommandLineOnly(cmd, "run")
@@ -78,6 +79,9 @@ func test(ctx context.Context, s cli.Streams, sources []string, o testOptions) e
 	}
 	within, p := progress.Start(ctx, progress.Test)
 	report, err := runTests(within, b, directory.DocumentsOf[*decisiontest.DecisionTest](r.Result.Directory), filter, p)
+	if err == nil {
+		err = report.addAssertions(within, o.documents, s, b, r, filter)
+	}
 	p.End(err)
 	if err != nil {
 		return err

@@ -15,6 +15,8 @@ import (
 const (
 	kindDecision = "decision" // a case of a DecisionTest
 	kindRego     = "rego"     // a Rego test of the bundle, generated or part of an extension
+	// kindAssertion is an assertion of the directory.
+	kindAssertion = "assertion"
 )
 
 // caseResult is the result of one case.
@@ -24,7 +26,8 @@ type caseResult struct {
 	Name   string `json:"name"`
 	Source string `json:"source"`
 	Passed bool   `json:"passed"`
-	// Why describes the difference. Request, Want and Got are set for decisions only.
+	// Why describes the difference. Want is set for decisions only, Request and Got also for the
+	// witness of an assertion.
 	Why     string          `json:"why,omitempty"`
 	Request json.RawMessage `json:"request,omitempty"`
 	Want    json.RawMessage `json:"want,omitempty"`

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -169,5 +171,27 @@ func (c *Checkout) Snapshot(ctx context.Context, commit, folder string, noIgnore
 		return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit, err)
 	}
 	snapshot.Commit = commit
+	snapshot.Aside = func(ctx context.Context, name string) (source.Snapshot, diag.List, error) {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return source.Snapshot{}, nil, fmt.Errorf("%s: %w below the folder", name, fs.ErrNotExist)
+		}
+		return c.aside(ctx, commit, path.Join(folder, name), noIgnore)
+	}
 	return snapshot, list, nil
+}
+
+// aside reads a file or folder of a commit.
+func (c *Checkout) aside(ctx context.Context, commit, name string, noIgnore bool) (source.Snapshot, diag.List, error) {
+	snapshot, list, err := c.Snapshot(ctx, commit, name, noIgnore)
+	if errors.Is(err, ErrNotFolder) {
+		snapshot, list, err = c.Snapshot(ctx, commit, path.Dir(name), noIgnore)
+		snapshot.Files = slices.DeleteFunc(slices.Clone(snapshot.Files), func(f source.File) bool { return f.Path != path.Base(name) })
+		if err == nil && len(snapshot.Files) == 0 {
+			err = ErrNoFolder
+		}
+	}
+	if errors.Is(err, ErrNoFolder) {
+		err = fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	return snapshot, list, err
 }

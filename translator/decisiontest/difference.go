@@ -1,12 +1,34 @@
-package evaluate
+package decisiontest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
+
+// Difference returns why the expected part of a decision is not a subset of it, or "" if it is. It
+// returns an error if one of them is not JSON.
+func Difference(want, got []byte) (string, error) {
+	wanted, err := decodeJSON(want)
+	if err != nil {
+		return "", fmt.Errorf("expect: %w", err)
+	}
+	answer, err := decodeJSON(got)
+	if err != nil {
+		return "", fmt.Errorf("decision: %w", err)
+	}
+	return subset(wanted, answer, ""), nil
+}
+
+func decodeJSON(data []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
 
 // subset returns why want is not a subset of got, or "" if it is. Both are JSON values
 // with numbers as json.Number. Objects are compared by the keys of want; an empty

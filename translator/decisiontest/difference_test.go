@@ -1,4 +1,4 @@
-package evaluate
+package decisiontest
 
 import "testing"
 
@@ -38,7 +38,7 @@ func TestSubset(t *testing.T) {
 		{"a list where an object is wanted", `{"a":{"b":1}}`, `{"a":[1]}`, false},
 	} {
 		t.Run(row.note, func(t *testing.T) {
-			why, err := compare([]byte(row.want), []byte(row.got))
+			why, err := Difference([]byte(row.want), []byte(row.got))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,295 @@
+package mutants
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// value is a part of a document. The zero value is absent.
+type value struct{ *yaml.Node }
+
+// get returns a member of a mapping.
+func (v value) get(keys ...string) value {
+	for _, key := range keys {
+		v = v.member(key)
+	}
+	return v
+}
+
+func (v value) member(key string) value {
+	if v.Node == nil || v.Kind != yaml.MappingNode {
+		return value{}
+	}
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		if v.Content[i].Value == key {
+			return value{v.Content[i+1]}
+		}
+	}
+	return value{}
+}
+
+func (v value) isList() bool { return v.Node != nil && v.Kind == yaml.SequenceNode }
+
+func (v value) isMapping() bool { return v.Node != nil && v.Kind == yaml.MappingNode }
+
+// items returns the elements of a list.
+func (v value) items() []value {
+	if v.Node == nil || v.Kind != yaml.SequenceNode {
+		return nil
+	}
+	out := make([]value, len(v.Content))
+	for i, n := range v.Content {
+		out[i] = value{n}
+	}
+	return out
+}
+
+// members calls visit with the keys and values of a mapping.
+func (v value) members(visit func(key string, member value)) {
+	if v.Node == nil || v.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		visit(v.Content[i].Value, value{v.Content[i+1]})
+	}
+}
+
+func (v value) text() string {
+	if v.Node == nil || v.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return v.Value
+}
+
+// texts returns the elements of a list of texts.
+func (v value) texts() []string {
+	var out []string
+	for _, item := range v.items() {
+		out = append(out, item.text())
+	}
+	return out
+}
+
+func (v value) has(text string) bool { return slices.Contains(v.texts(), text) }
+
+// set sets a member of a mapping.
+func (v value) set(key string, to *yaml.Node) {
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		if v.Content[i].Value == key {
+			v.Content[i+1] = to
+			return
+		}
+	}
+	v.Content = append(v.Content, scalar(key), to)
+}
+
+func (v value) drop(key string) {
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		if v.Content[i].Value == key {
+			v.Content = slices.Delete(slices.Clone(v.Content), i, i+2)
+			return
+		}
+	}
+}
+
+// add adds elements to a list.
+func (v value) add(nodes ...*yaml.Node) { v.Content = append(slices.Clone(v.Content), nodes...) }
+
+// remove removes an element of a list.
+func (v value) remove(i int) { v.Content = slices.Delete(slices.Clone(v.Content), i, i+1) }
+
+func scalar(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+}
+
+func boolean(is bool) *yaml.Node {
+	text := "false"
+	if is {
+		text = "true"
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: text}
+}
+
+func number(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: text}
+}
+
+func list(texts ...string) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, text := range texts {
+		out.Content = append(out.Content, scalar(text))
+	}
+	return out
+}
+
+// mapping returns a mapping of keys and values in turn.
+func mapping(pairs ...any) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		to, isNode := pairs[i+1].(*yaml.Node)
+		if !isNode {
+			to = scalar(pairs[i+1].(string))
+		}
+		out.Content = append(out.Content, scalar(pairs[i].(string)), to)
+	}
+	return out
+}
+
+// clone returns a deep copy.
+func clone(n *yaml.Node) *yaml.Node {
+	out := *n
+	out.Content = make([]*yaml.Node, len(n.Content))
+	for i, child := range n.Content {
+		out.Content[i] = clone(child)
+	}
+	return &out
+}
+
+var errAlias = errors.New("a file with anchors is not changed")
+
+// parse returns the documents of a file. It returns an error for what is not YAML, and for
+// anchors, which stand for more than one place.
+func parse(content []byte) ([]*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	var out []*yaml.Node
+	for {
+		var n yaml.Node
+		switch err := decoder.Decode(&n); {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, err
+		case len(n.Content) == 0 || n.Content[0].Kind != yaml.MappingNode:
+			continue
+		case hasAlias(n.Content[0]):
+			return nil, errAlias
+		}
+		out = append(out, n.Content[0])
+	}
+}
+
+func hasAlias(n *yaml.Node) bool {
+	return n.Kind == yaml.AliasNode || n.Anchor != "" || n.Tag == "!!merge" || slices.ContainsFunc(n.Content, hasAlias)
+}
+
+// render appends a node as JSON, which is YAML too.
+func render(out *bytes.Buffer, n *yaml.Node) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		out.WriteByte('{')
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if i > 0 {
+				out.WriteString(", ")
+			}
+			quote(out, n.Content[i].Value)
+			out.WriteString(": ")
+			render(out, n.Content[i+1])
+		}
+		out.WriteByte('}')
+	case yaml.SequenceNode:
+		out.WriteByte('[')
+		for i, child := range n.Content {
+			if i > 0 {
+				out.WriteString(", ")
+			}
+			render(out, child)
+		}
+		out.WriteByte(']')
+	default:
+		switch tag := n.ShortTag(); {
+		case tag == "!!null":
+			out.WriteString("null")
+		case (tag == "!!int" || tag == "!!float" || tag == "!!bool") && json.Valid([]byte(n.Value)):
+			out.WriteString(n.Value)
+		default:
+			quote(out, n.Value)
+		}
+	}
+}
+
+func quote(out *bytes.Buffer, text string) {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // a string
+	out.Truncate(out.Len() - 1)
+}
+
+// write returns a file with its documents as they are, except the one at an index. Where the
+// lines of that one are not those of a part between markers, all are written anew.
+func write(content []byte, documents []*yaml.Node, at int, changed *yaml.Node) []byte {
+	var out bytes.Buffer
+	starts := make([]int, len(documents))
+	for i, d := range documents {
+		starts[i] = d.Line
+	}
+	lines := strings.SplitAfter(string(content), "\n")
+	if begin, end, ok := part(lines, starts, at); ok {
+		for _, line := range lines[:begin] {
+			out.WriteString(line)
+		}
+		for line := begin + 1; line < starts[at]; line++ {
+			out.WriteByte('\n')
+		}
+		render(&out, changed)
+		for line := starts[at]; line <= end; line++ {
+			out.WriteByte('\n')
+		}
+		for _, line := range lines[end:] {
+			out.WriteString(line)
+		}
+		return out.Bytes()
+	}
+	line := 1
+	for i, d := range documents {
+		if i == at {
+			d = changed
+		}
+		if i > 0 && !bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
+			out.WriteString("\n---")
+			line++
+		}
+		for ; line < starts[i]; line++ {
+			out.WriteByte('\n')
+		}
+		if i > 0 {
+			out.WriteByte('\n')
+			line++
+		}
+		render(&out, d)
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// part returns the lines between markers that have only the document at an index.
+func part(lines []string, starts []int, at int) (begin, end int, ok bool) {
+	isMarker := func(line string) bool { return strings.HasPrefix(line, "---") || strings.HasPrefix(line, "...") }
+	begin, end = 0, len(lines)
+	for i := starts[at] - 2; i >= 0; i-- {
+		if isMarker(lines[i]) {
+			begin = i + 1
+			break
+		}
+	}
+	for i := starts[at] - 1; i < len(lines); i++ {
+		if isMarker(lines[i]) {
+			end = i
+			break
+		}
+	}
+	for i, start := range starts {
+		if i != at && start > begin && start <= end {
+			return 0, 0, false
+		}
+	}
+	if isMarker(lines[starts[at]-1]) { // "--- {...}"
+		return 0, 0, false
+	}
+	return begin, end, true
+}

@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// again is what a run needs of the one before, to prove only what may have another verdict.
+type again struct {
+	results    map[string]*Result
+	assertions map[string]*assertion.Assertion
+	// changed are the statements that one of the revisions lacks, and words what they name, by
+	// key of a request.
+	changed []*statement.Statement
+	words   map[string]map[string]bool
+	// isNamed states that documents name other principals.
+	isNamed bool
+}
+
+// again compares a run with the one before. It returns nil if any assertion may have another
+// verdict: where more differs than roles and bindings, or a date is passed.
+func (r *run) again() *again {
+	if r.Before == nil || r.Before.from == nil || r.Base != nil {
+		return nil
+	}
+	old := r.Before.from
+	if old.Base != nil || r.hasPassed(r.Before.Now) {
+		return nil
+	}
+	at := dates.Of(r.Now)
+	now, then := r.Side.World.Whole().At(at), old.Side.World.Whole().At(at)
+	if !isSameBut(now, then) {
+		return nil
+	}
+	x := &again{results: make(map[string]*Result), assertions: make(map[string]*assertion.Assertion), words: make(map[string]map[string]bool)}
+	for i := range r.Before.Assertions {
+		x.results[r.Before.Assertions[i].ID()] = &r.Before.Assertions[i]
+	}
+	for i := range old.Assertions {
+		x.assertions[old.Assertions[i].ID()] = &old.Assertions[i]
+	}
+	for _, key := range diff.ChangedBindings(now.Access, then.Access) {
+		x.changed = append(x.changed, now.Binding(key)...)
+	}
+	for _, key := range diff.ChangedBindings(then.Access, now.Access) {
+		x.changed = append(x.changed, then.Binding(key)...)
+	}
+	for _, s := range x.changed {
+		x.learn(s)
+	}
+	x.isNamed = !maps.Equal(now.Named(), then.Named())
+	return x
+}
+
+// hasPassed reports whether documents begin or end between another time and that of the run.
+func (r *run) hasPassed(before time.Time) bool {
+	if before.Equal(r.Now) {
+		return false
+	}
+	bounds := r.bounds()
+	if before.After(r.Now) {
+		return len(bounds) > 0
+	}
+	return slices.ContainsFunc(bounds, func(t time.Time) bool { return t.After(before) && !t.After(r.Now) })
+}
+
+// isSameBut reports whether two revisions differ in roles and bindings alone, which no session
+// lends.
+func isSameBut(one, other *statement.World) bool {
+	x, y := one.Access, other.Access
+	if x.Master != y.Master || x.Cluster != y.Cluster || x.ImpliedGroups != y.ImpliedGroups || !maps.Equal(one.Revision.Modules, other.Revision.Modules) {
+		return false
+	}
+	if len(one.Sessions().Users())+len(other.Sessions().Users()) > 0 || len(one.Revision.Tables) != len(other.Revision.Tables) {
+		return false
+	}
+	for i, t := range one.Revision.Tables {
+		if _, isAccess := t.(*tables.Access); !isAccess && !reflect.DeepEqual(t, other.Revision.Tables[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *again) learn(s *statement.Statement) {
+	add := func(key string, list ...string) {
+		if x.words[key] == nil {
+			x.words[key] = make(map[string]bool)
+		}
+		for _, word := range list {
+			x.words[key][word] = true
+		}
+	}
+	for key, list := range s.Words() {
+		add(key, list...)
+	}
+	add("namespace", s.Namespace)
+	add("holds", s.Subjects...)
+}
+
+// kept returns the result of the run before, nil if an assertion must be proven again.
+func (r *run) kept(x *again, a *assertion.Assertion) *Result {
+	if x == nil {
+		return nil
+	}
+	old, before := x.results[a.ID()], x.assertions[a.ID()]
+	if old == nil || before == nil || old.Verdict != Holds || len(old.Notes) > 0 || !isSameAssertion(a, before) {
+		return nil
+	}
+	// What refers to documents, or is about another point, may depend on all of them. An
+	// exception ends by itself.
+	if a.Point != assertion.Access || a.Documents.Value != "" || len(a.Exceptions) > 0 || a.Form == assertion.Covers {
+		return nil
+	}
+	classes := slices.Concat(a.Of, a.Unless, []*assertion.Class{a.Classes[0], a.Classes[1]})
+	for _, c := range classes {
+		if c == nil {
+			continue
+		}
+		if x.isNamed && hasOnly(c.Holds) || x.knows(c) {
+			return nil
+		}
+	}
+	if x.isNamed && a.Form == assertion.Implies {
+		return nil
+	}
+	for _, s := range x.changed {
+		for _, c := range a.Of {
+			if mayReach(s, c) {
+				return nil
+			}
+		}
+	}
+	kept := *old
+	kept.Source = a.At.Source()
+	return &kept
+}
+
+// isSameAssertion compares assertions apart from their place.
+func isSameAssertion(a, b *assertion.Assertion) bool {
+	x, y := *a, *b
+	x.At, x.NameAt.At, x.Documents.At = y.At, y.NameAt.At, y.Documents.At
+	return reflect.DeepEqual(x, y)
+}
+
+func hasOnly(h *assertion.Holds) bool {
+	found := false
+	h.Each(func(o *assertion.Holds) { found = found || o.Only != nil })
+	return found
+}
+
+// knows reports whether a class has a word of a statement that changed: then it may have become
+// one that nothing knows.
+func (x *again) knows(c *assertion.Class) bool {
+	for _, word := range c.Holds.Words() {
+		if x.words["holds"][word] {
+			return true
+		}
+	}
+	for _, key := range []string{"namespace", "cluster", "tenant", "session", "escalation", "verb"} {
+		for _, word := range c.Texts[key].Words() {
+			if word != "" && x.words[key][word] {
+				return true
+			}
+		}
+	}
+	for _, word := range c.Text("resource").Words() {
+		if x.words["resource"][statement.ParseResource(word).Word] {
+			return true
+		}
+	}
+	return false
+}
+
+// mayReach reports whether some request of a class fits a statement.
+func mayReach(s *statement.Statement, c *assertion.Class) bool {
+	if s.Namespace != "" && (c.Text("path") != nil || !c.Text("namespace").Fits(s.Namespace)) {
+		return false
+	}
+	if h := c.Holds; h != nil && h.Only != nil && !slices.ContainsFunc(h.Only, func(p string) bool { return slices.Contains(s.Subjects, p) }) {
+		return false
+	}
+	search := statement.Search{Must: []*statement.Statement{statement.InClass(c), {Condition: s.Condition}}, Point: statement.PointAccess, Base: statement.Request{User: unnamed}}
+	return search.Find() != nil || search.Cut
+}
