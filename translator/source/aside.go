@@ -12,7 +12,7 @@ import (
 )
 
 // ReadBelow reads a file or folder by its path below a folder. The error wraps fs.ErrNotExist
-// if there is none, or if it is not below the folder, links followed.
+// if it does not exist, or is not below the folder, links followed.
 func ReadBelow(ctx context.Context, folder, name string, o DirOptions) (Snapshot, diag.List, error) {
 	at := filepath.FromSlash(name)
 	if !filepath.IsLocal(at) {

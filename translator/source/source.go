@@ -122,7 +122,7 @@ type Snapshot struct {
 	Stale error
 	// Aside reads documents of the source that are not policy: a file or folder by its path in
 	// the source, such as one whose name begins with a dot. The error wraps fs.ErrNotExist if
-	// there is none below the source. Nil if the source cannot read them.
+	// the path does not exist below the source. Nil if the source cannot read them.
 	Aside func(ctx context.Context, name string) (Snapshot, diag.List, error)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // compareAssertions verifies the assertions of b by both revisions, and those that only a has by
-// a; nil if there are none.
+// a; nil if neither has any.
 func (l *loader) compareAssertions(ctx context.Context, a, b *diff.Side, now time.Time, setNow func(time.Time)) (*diff.Assertions, error) {
 	sets := l.sets
 	if sets[0] == nil || sets[1] == nil { // documents that are applied
