@@ -108,6 +108,9 @@ func (c *change) withAccess(t *tables.Access) *tables.Access {
 		b := tables.Binding{Family: family, APIVersion: c.apiVersion, Kind: c.kind, Namespace: c.namespace, Name: c.name, Role: c.role, Source: madeByHop,
 			Cluster: c.kind == kindClusterRoleBinding || family == tables.FamilyOrigin && c.namespace == t.Master}
 		key := tables.BindingKey(family, c.namespace, c.name)
+		if c.document == nil {
+			return without(t, family, c.namespace, c.name)
+		}
 		out.Bindings = t.Bindings.With(map[string]*tables.Binding{key: &b})
 		if b.Cluster {
 			out.Subjects.Cluster = named(t.Subjects.Cluster, key, c.self)
@@ -119,20 +122,38 @@ func (c *change) withAccess(t *tables.Access) *tables.Access {
 	return &out
 }
 
-// named returns subjects of which one alone is named by a binding.
-func named(subjects tables.Map[[]string], key, self string) tables.Map[[]string] {
+// without returns the tables without a binding.
+func without(t *tables.Access, family, namespace, name string) *tables.Access {
+	left := *t
+	key := tables.BindingKey(family, namespace, name)
+	left.Bindings = t.Bindings.With(map[string]*tables.Binding{key: nil})
+	left.Subjects.Cluster = unnamed(t.Subjects.Cluster, key)
+	if namespace != "" {
+		there := unnamed(t.Subjects.Namespaces.At(namespace), key)
+		left.Subjects.Namespaces = t.Subjects.Namespaces.With(map[string]*tables.Map[[]string]{namespace: &there})
+	}
+	return &left
+}
+
+// unnamed returns subjects that a binding does not name.
+func unnamed(subjects tables.Map[[]string], key string) tables.Map[[]string] {
 	changed := make(map[string]*[]string)
 	for subject, keys := range subjects.All() {
-		if slices.Contains(*keys, key) && subject != self {
+		if slices.Contains(*keys, key) {
 			left := slices.DeleteFunc(slices.Clone(*keys), func(k string) bool { return k == key })
 			if changed[subject] = &left; len(left) == 0 {
 				changed[subject] = nil
 			}
 		}
 	}
-	own := tables.Entries(append(slices.Clone(subjects.At(self)), key))
-	changed[self] = &own
 	return subjects.With(changed)
+}
+
+// named returns subjects of which one alone is named by a binding.
+func named(subjects tables.Map[[]string], key, self string) tables.Map[[]string] {
+	left := unnamed(subjects, key)
+	own := tables.Entries(append(slices.Clone(left.At(self)), key))
+	return left.With(map[string]*[]string{self: &own})
 }
 
 var everything = []string{"*"}

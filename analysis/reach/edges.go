@@ -1,6 +1,9 @@
 package reach
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Class is how certain a hop or a path is.
 type Class int
@@ -16,6 +19,12 @@ const (
 var classNames = []string{"certain", "assumed", "possible"}
 
 func (c Class) String() string { return classNames[c] }
+
+// ParseClass returns the class of a name, or false.
+func ParseClass(name string) (Class, bool) {
+	c := Class(slices.Index(classNames, name))
+	return c, c >= Certain
+}
 
 // MarshalText implements encoding.TextMarshaler.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }

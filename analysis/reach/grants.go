@@ -37,12 +37,12 @@ func (x *expansion) rbac() {
 // cluster.
 func (x *expansion) hasAll(namespace string) bool {
 	return slices.ContainsFunc(x.held, func(s *statement.Statement) bool {
-		return (s.Namespace == "" || s.Namespace == namespace) && len(s.Documents) > 0 && s.Documents[0].Role != "" && grantsAll(x.role(s.Documents[0].Role))
+		return (s.Namespace == "" || s.Namespace == namespace) && len(s.Documents) > 0 && s.Documents[0].Role != "" && grantsAll(x.n.world.role(s.Documents[0].Role))
 	})
 }
 
-func (x *expansion) role(key string) *tables.Role {
-	role := x.n.world.Access.Roles.At(key)
+func (w *world) role(key string) *tables.Role {
+	role := w.Access.Roles.At(key)
 	return &role
 }
 
@@ -198,6 +198,7 @@ func (x *expansion) documents() {
 			}
 		}
 	}
+	x.originDenials()
 	deny := tables.Of[*tables.Deny](x.n.world.Revision.Tables)
 	if deny == nil {
 		return
@@ -250,6 +251,33 @@ func (x *expansion) originRole(namespace string) {
 	h := hop{edge: "edit-documents"}
 	if hasPolicy && x.mayWrite(writGroup, "rolebindings") && x.takes(&h, target{verb: "create", group: writGroup, resource: "roles", namespace: namespace}, false) {
 		x.change(h, newRole("", namespace, newName))
+	}
+}
+
+// originDenials adds the hops that delete a binding of an Origin role which denies, or that
+// leave it with a user whom no document names.
+func (x *expansion) originDenials() {
+	if !x.mayWrite(writGroup, "rolebindings") && !x.mayAsk("delete", writGroup, "rolebindings") {
+		return
+	}
+	access := x.n.world.Access
+	for _, b := range access.Bindings.All() {
+		role := access.Roles.At(b.Role)
+		if b.Family != tables.FamilyOrigin || !slices.ContainsFunc(role.Origin, func(o tables.OriginRule) bool { return o.Deny }) {
+			continue
+		}
+		for _, verb := range append([]string{"delete"}, edits...) {
+			h := hop{edge: "edit-documents"}
+			if !x.takes(&h, target{verb: verb, group: writGroup, resource: "rolebindings", namespace: b.Namespace, name: b.Name}, false) {
+				continue
+			}
+			c := change{apiVersion: writVersion, kind: kindRoleBinding, namespace: b.Namespace, name: b.Name}
+			if verb != "delete" {
+				c = newBinding(&role, b.Namespace, b.Name, statement.UserPrefix+standIn)
+			}
+			x.change(h, c)
+			break
+		}
 	}
 }
 

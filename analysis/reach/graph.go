@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
-	"github.com/writ-policy/writ/translator/roles"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -30,6 +29,8 @@ type graph struct {
 	namespaces []string // known ones, sorted
 	sessions   []string
 	escalated  []string // escalations
+	lent       []lending
+	wishes     []wish
 }
 
 // node is an identity in a world, or a set of identities that have their own nodes.
@@ -40,6 +41,8 @@ type node struct {
 	back     []arc // from the nodes that lead here
 	number   int
 	expanded bool
+	sorted   bool            // the arcs are in order
+	admin    map[string]bool // the namespaces where it may be an administrator; nil before it is asked
 }
 
 // arc leads to a node. It has no hop if the node is one of a set.
@@ -64,6 +67,7 @@ type hop struct {
 	why      []string
 	facts    map[string]any
 	change   *change
+	asks     string // what a session takes instead of requests
 }
 
 func newGraph(o *Options) *graph {
@@ -72,124 +76,8 @@ func newGraph(o *Options) *graph {
 	base.engine = o.Judge
 	g.worlds[""] = base
 	g.know()
+	g.lent = g.lendings()
 	return g
-}
-
-// know collects the identities and the namespaces that documents name. Those that only the
-// documents of Kubernetes itself name are left out unless system ones are asked for.
-func (g *graph) know() {
-	access := g.o.World.Access
-	known, namespaces := make(map[string]bool), make(map[string]bool)
-	isOwn := func(source string) bool { return g.o.System || !roles.IsBootstrap(source) }
-	subjects := func(of tables.Map[[]string]) {
-		for subject, keys := range of.All() {
-			known[subject] = known[subject] || slices.ContainsFunc(*keys, func(key string) bool { return isOwn(access.Bindings.At(key).Source) })
-		}
-	}
-	subjects(access.Subjects.Cluster)
-	for _, of := range access.Subjects.Namespaces.All() {
-		subjects(*of)
-	}
-	for _, b := range access.Bindings.All() {
-		if !isOwn(b.Source) {
-			continue
-		}
-		namespaces[b.Namespace] = true
-		role := access.Roles.At(b.Role)
-		for _, k := range role.Kubernetes {
-			if !slices.ContainsFunc(k.Verbs, func(v string) bool { return v == "*" || strings.HasPrefix(v, "impersonate") }) {
-				continue
-			}
-			g.knowImpersonated(k.Names, k.Resources, known)
-		}
-	}
-	for _, r := range access.Roles.All() {
-		namespaces[r.Namespace] = namespaces[r.Namespace] || isOwn(r.Source)
-	}
-	g.knowDenials(namespaces)
-	known[statement.GroupPrefix+masters] = true
-	for _, p := range g.o.Known {
-		known[p] = true
-	}
-	for p, isKnown := range known {
-		user, isUser := strings.CutPrefix(p, statement.UserPrefix)
-		account, isAccount := accountOf(user)
-		switch {
-		case !isKnown:
-		case !isUser:
-			g.groups = append(g.groups, strings.TrimPrefix(p, statement.GroupPrefix))
-		case isAccount:
-			g.accounts = append(g.accounts, account)
-			namespace, _, _ := strings.Cut(account, ":")
-			namespaces[namespace] = true
-		case strings.HasPrefix(user, nodePrefix):
-			g.nodeUsers = append(g.nodeUsers, user)
-		default:
-			g.users = append(g.users, user)
-		}
-	}
-	for namespace, isKnown := range namespaces {
-		if namespace != "" && isKnown {
-			g.namespaces = append(g.namespaces, namespace)
-			g.accounts = append(g.accounts, namespace+":default")
-		}
-	}
-	for _, list := range []*[]string{&g.accounts, &g.users, &g.nodeUsers, &g.groups, &g.namespaces, &g.sessions, &g.escalated} {
-		*list = tables.Once(slices.Sorted(slices.Values(*list)))
-	}
-}
-
-// knowImpersonated adds the names of a rule about impersonation.
-func (g *graph) knowImpersonated(names, resources []string, known map[string]bool) {
-	for _, name := range names {
-		known[statement.UserPrefix+name] = known[statement.UserPrefix+name] || slices.Contains(resources, "users")
-		known[statement.GroupPrefix+name] = known[statement.GroupPrefix+name] || slices.Contains(resources, "groups")
-		for _, r := range resources {
-			switch r {
-			case "userextras/" + sessionKey:
-				g.sessions = append(g.sessions, name)
-			case "userextras/" + escalationKey:
-				g.escalated = append(g.escalated, name)
-			}
-		}
-	}
-}
-
-// knowDenials adds the sessions and escalations of documents, and the namespaces that deny
-// policies name.
-func (g *graph) knowDenials(namespaces map[string]bool) {
-	if t := tables.Of[*tables.Requestable](g.o.World.Revision.Tables); t != nil {
-		for i := range t.Escalations {
-			g.escalated = append(g.escalated, t.Escalations[i].Name)
-		}
-	}
-	if t := tables.Of[*tables.Sessions](g.o.World.Revision.Tables); t != nil {
-		for _, s := range t.Sessions.All() {
-			g.sessions = append(g.sessions, s.Name)
-		}
-	}
-	deny := tables.Of[*tables.Deny](g.o.World.Revision.Tables)
-	if deny == nil {
-		return
-	}
-	literals := func(globs []tables.PathGlob) []string {
-		return slices.DeleteFunc(statement.GlobTexts(globs), func(text string) bool { return strings.ContainsAny(text, `*?[{\`) })
-	}
-	for i := range deny.Policies {
-		p := &deny.Policies[i]
-		g.sessions = append(g.sessions, literals(p.Sessions)...)
-		g.escalated = slices.Concat(g.escalated, literals(p.EscalationRefs), p.ReferredBy)
-		for _, r := range p.Rules {
-			if r.Namespaces != nil {
-				for _, name := range literals(r.Namespaces.Patterns) {
-					namespaces[name] = true
-				}
-			}
-		}
-	}
-	for _, e := range deny.Escalations {
-		g.escalated = append(g.escalated, e.Name)
-	}
 }
 
 // at returns the node of an identity in a world.
@@ -235,7 +123,7 @@ func (g *graph) accountsOf(namespace string, w *world) *node {
 // explore finds everything that can be reached from the nodes that are there. done reports
 // whether a node does not have to be left.
 func (g *graph) explore(ctx context.Context, done func(*node) (bool, error)) error {
-	for i := 0; i < len(g.order); i++ {
+	for i := 0; i < len(g.order) || g.hasMore(); i++ {
 		n := g.order[i]
 		if n.identity == nil || n.expanded || n.identity.sink {
 			continue
@@ -266,6 +154,15 @@ func (g *graph) explore(ctx context.Context, done func(*node) (bool, error)) err
 	return nil
 }
 
+// hasMore adds the hops of sessions that others approve, once all nodes are expanded. It
+// reports whether they lead to new nodes.
+func (g *graph) hasMore() bool {
+	known := len(g.order)
+	for len(g.order) == known && g.grant() {
+	}
+	return len(g.order) > known
+}
+
 // expansion is the search for the hops of one node.
 type expansion struct {
 	g    *graph
@@ -284,6 +181,7 @@ func (g *graph) expand(ctx context.Context, n *node) error {
 	if n.identity.Acting == nil {
 		x.impersonations()
 	}
+	x.sessions()
 	x.rbac()
 	if !g.o.GitOnly {
 		x.documents()

@@ -170,3 +170,63 @@ func TestPathsAreThoseOfANaiveSearch(t *testing.T) {
 		t.Errorf("%v reached, %d not: the test proves too little", found, absent)
 	}
 }
+
+// reached returns the pairs of some subjects and all targets that have a path.
+func reached(t *testing.T, documents []object) map[string]bool {
+	t.Helper()
+	o := options(t, documents, revisions.Of(t, texts(t, documents)))
+	o.From, o.To = []string{"user:u0", "user:u1", "group:g0", account("n0", "sa")}, append(slices.Clone(subjects), reach.ClusterAdmin)
+	o.Known, o.GitOnly = subjects, true
+	report, err := reach.Find(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]bool)
+	for _, p := range report.Paths {
+		if len(p.Hops) > 0 {
+			out[p.Subject+" reaches "+p.To] = true
+		}
+	}
+	return out
+}
+
+// A deny policy adds no path, a grant takes none away, and what is granted in namespaces alone
+// never leads to the administrator of the cluster.
+func TestDenialsTakeAndGrantsAddPaths(t *testing.T) {
+	fewer, more := 0, 0
+	for n := range *pairs {
+		m := maker{rand.New(rand.NewPCG(*seed+uint64(n), 10))}
+		documents := m.documents()
+		before := reached(t, documents)
+		deny := object{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": meta("", "more"), "spec": object{"rules": []object{{"verbs": []string{pick(m, "create", "*", "impersonate")},
+			"apiGroups": []string{"*"}, "resources": []string{pick(m, "pods", "*", "secrets", "users", "serviceaccounts")}, "subresources": []string{pick(m, "*", "")}}}}}
+		for p := range reached(t, append(slices.Clone(documents), deny)) {
+			if !before[p] {
+				t.Errorf("seed %d: %s because of a deny policy", *seed+uint64(n), p)
+			}
+			fewer--
+		}
+		fewer += len(before)
+		grant := []object{
+			{"apiVersion": rbac + "/v1", "kind": "ClusterRole", "metadata": meta("", "more"), "rules": []object{m.rule(), m.rule()}},
+			{"apiVersion": rbac + "/v1", "kind": "ClusterRoleBinding", "metadata": meta("", "more"), "roleRef": object{"apiGroup": rbac, "kind": "ClusterRole", "name": "more"},
+				"subjects": []object{{"kind": "User", "apiGroup": rbac, "name": "u0"}}},
+		}
+		after := reached(t, append(slices.Clone(documents), grant...))
+		for p := range before {
+			if !after[p] {
+				t.Errorf("seed %d: not any more, because of a grant: %s", *seed+uint64(n), p)
+			}
+		}
+		more += len(after) - len(before)
+		local := slices.DeleteFunc(slices.Clone(documents), func(d object) bool { return d["kind"] == "ClusterRoleBinding" })
+		for p := range reached(t, local) {
+			if strings.HasSuffix(p, " "+reach.ClusterAdmin) {
+				t.Errorf("seed %d: %s by grants in namespaces", *seed+uint64(n), p)
+			}
+		}
+	}
+	if fewer == 0 || more == 0 {
+		t.Errorf("%d paths fewer, %d more: the test proves too little", fewer, more)
+	}
+}

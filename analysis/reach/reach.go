@@ -32,8 +32,13 @@ type Options struct {
 	Stated map[string]any
 	// Namespace, if not empty, leaves out the administrators of others.
 	Namespace string
-	// Class is the worst class that is reported.
+	// Class is the worst class that is reported, and Paths how many of each pair; zero is 1.
 	Class Class
+	Paths int
+	// Except are paths that are known, and left out.
+	Except []Exception
+	// Cuts looks for the grants without which paths are gone.
+	Cuts bool
 	// System adds the subjects of Kubernetes itself.
 	System bool
 	// NodeEscape adds the edge of privileged pods, GitOnly leaves out that of documents in
@@ -41,6 +46,8 @@ type Options struct {
 	NodeEscape, GitOnly bool
 
 	MaxHops, MaxChanges, MaxIdentities int
+
+	unchecked bool // the engine has decided the hops of another search
 }
 
 // start is a subject that paths begin with.
@@ -136,58 +143,7 @@ func (g *graph) starts() (out []start) {
 	return out
 }
 
-// unreached is the distance of a node from which a goal is not reached.
-const unreached = 1 << 30
-
-// distances returns, by the number of a node, how many hops of a class or better it takes to
-// a goal.
-func (g *graph) distances(at []*node, class Class) []int {
-	out := make([]int, len(g.order))
-	for i := range out {
-		out[i] = unreached
-	}
-	queue := slices.Clone(at)
-	for _, n := range at {
-		out[n.number] = 0
-	}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		for _, a := range n.back {
-			cost := a.cost()
-			if a.class() > class || out[n.number]+cost >= out[a.to.number] {
-				continue
-			}
-			if out[a.to.number] = out[n.number] + cost; cost == 0 {
-				queue = slices.Insert(queue, 0, a.to)
-			} else {
-				queue = append(queue, a.to)
-			}
-		}
-	}
-	return out
-}
-
-func (a arc) cost() int {
-	if a.hop == nil {
-		return 0
-	}
-	return 1
-}
-
-// route returns the arcs from a node to a goal by the distances of a class.
-func route(n *node, distances []int, class Class) (out []arc) {
-	for distances[n.number] > 0 || n.identity == nil {
-		i := slices.IndexFunc(n.arcs, func(a arc) bool {
-			return a.class() <= class && distances[a.to.number] == distances[n.number]-a.cost()
-		})
-		out = append(out, n.arcs[i])
-		n = n.arcs[i].to
-	}
-	return out
-}
-
-// report finds the best path of each pair.
+// report finds the best paths of each pair.
 func (g *graph) report(ctx context.Context, starts []start, goals []goal) (*Report, error) {
 	out := &Report{Revision: g.o.Revision, Now: g.o.Now.UTC().Format(time.RFC3339), Paths: []Path{}, Excepted: []Path{}, Cuts: []Cut{}, NotCovered: notCovered}
 	for i := range goals {
@@ -205,16 +161,23 @@ func (g *graph) report(ctx context.Context, starts []start, goals []goal) (*Repo
 			distances = append(distances, g.distances(at, class))
 		}
 		for _, s := range starts {
-			class := Class(slices.IndexFunc(distances, func(d []int) bool { return d[s.number] <= g.o.MaxHops }))
-			if class < 0 || len(g.o.From) == 0 && distances[class][s.number] == 0 {
+			if len(g.o.From) == 0 && distances[Certain][s.number] == 0 {
 				continue
 			}
-			path, err := g.path(ctx, s, goals[i].name, route(s.node, distances[class], class))
-			if err != nil {
-				return nil, err
+			for _, w := range routes(s.node, distances, max(1, g.o.Paths), g.o.MaxHops) {
+				path, err := g.path(ctx, s, goals[i].name, w.arcs)
+				if err != nil {
+					return nil, err
+				}
+				path.Class = w.worst
+				out.Paths = append(out.Paths, *path)
 			}
-			path.Class = class
-			out.Paths = append(out.Paths, *path)
+		}
+	}
+	out.except(g.o.Except, g.o.Now)
+	if g.o.Cuts {
+		if err := g.cut(ctx, out); err != nil {
+			return nil, err
 		}
 	}
 	out.sum()

@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
-	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Report is the answer to who can become whom.
@@ -20,6 +21,8 @@ type Report struct {
 	Cuts       []Cut          `json:"cuts"`
 	Excepted   []Path         `json:"excepted"`
 	NotCovered []string       `json:"notCovered"`
+	// Notes are exceptions that fit nothing.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Path leads from a subject to a target.
@@ -57,12 +60,21 @@ type Grant struct {
 	Name      string `json:"name"`
 	Rule      int    `json:"rule"`
 	Source    string `json:"source"`
+
+	role    string // KIND NAME of the role; empty for a rule without one
+	key     string // of the role
+	family  string
+	binding string // the line of the binding
 }
 
-// Cut is a grant without which some paths are gone.
-type Cut struct {
-	Grant
-	Paths int `json:"paths"`
+// grantOf returns the grant of a rule that is bound.
+func (w *world) grantOf(d *statement.Document) Grant {
+	role := w.role(d.Role)
+	out := Grant{d.Kind, d.Namespace, d.Name, d.Rule, d.Source, "", d.Role, role.Family, d.Binding.Source}
+	if role.Name != "" {
+		out.role = statement.DocumentName(statement.Document{Kind: cmp.Or(role.Kind, kindRole), Namespace: role.Namespace, Name: role.Name})
+	}
+	return out
 }
 
 // DisagreementError is the error of a hop that the engine decides in another way: a defect.
@@ -131,6 +143,9 @@ func (h *hop) report(as, to *Identity) Hop {
 // text states what a hop does.
 func (h *hop) text(to *Identity) string {
 	var parts []string
+	if h.asks != "" {
+		parts = append(parts, h.asks)
+	}
 	for _, t := range h.requests {
 		resource := t.resource
 		if t.sub != "" {
@@ -167,75 +182,73 @@ func (c *change) title() string {
 
 // check decides each request of a hop by the documents, and sets what grants it.
 func (g *graph) check(ctx context.Context, w *world, as *Identity, h *Hop) error {
-	judge, err := w.documents(ctx)
-	if err != nil {
-		return fmt.Errorf("documents as earlier hops leave them: %w", err)
-	}
 	for _, object := range h.Requests {
 		for n, r := range as.checked(merged(object, merged(g.o.Stated, h.Facts))) {
-			v, err := judge(ctx, statement.PointAccess, statement.Encode(r))
+			s, exact := w.decisive(r, principalsOf(r))
+			exact = exact && s != nil && !w.sealed
+			if n == 0 && exact { // its lines are those of the documents before they were changed
+				h.Grants = append(h.Grants, w.grantOf(&s.Documents[0]))
+			}
+			if exact && g.o.unchecked {
+				continue
+			}
+			grant, err := g.decide(ctx, w, r, h)
 			if err != nil {
 				return err
 			}
-			if v.Outcome != statement.OutcomeAllow {
-				if h.Class == Possible && !slices.Contains(h.Why, statement.WhyPod) && slices.ContainsFunc(h.Why, func(why string) bool { return why == statement.WhyCEL || statement.IsExtension(why) }) {
-					continue // no value was found with which it is allowed
-				}
-				return &DisagreementError{r}
-			}
-			var decision struct {
-				Matched []Grant `json:"matched"`
-			}
-			if err := json.Unmarshal(v.Decision, &decision); err != nil {
-				return fmt.Errorf("read the decision: %w", err)
-			}
-			switch s, exact := w.decisive(r, principalsOf(r)); {
-			case n > 0:
-			case exact && s != nil: // its lines are those of the documents before they were changed
-				d := s.Documents[0]
-				h.Grants = append(h.Grants, Grant{d.Kind, d.Namespace, d.Name, d.Rule, d.Source})
-			case len(decision.Matched) > 0:
-				h.Grants = append(h.Grants, decision.Matched[0])
+			if n == 0 && !exact && grant != nil {
+				h.Grants = append(h.Grants, *grant)
 			}
 		}
 	}
 	return nil
 }
 
-// sum counts the pairs by class.
-func (r *Report) sum() {
-	r.Summary = map[string]int{Certain.String(): 0, Assumed.String(): 0, Possible.String(): 0}
-	for _, p := range r.Paths {
-		r.Summary[p.Class.String()]++
+// decide returns what allows a request of a hop by the documents, nil if nothing has to.
+func (g *graph) decide(ctx context.Context, w *world, r map[string]any, h *Hop) (*Grant, error) {
+	judge, err := w.documents(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("documents as earlier hops leave them: %w", err)
 	}
-}
-
-// Text writes the paths for people.
-func (r *Report) Text() string {
-	var out strings.Builder
-	for _, p := range r.Paths {
-		fmt.Fprintf(&out, "%s  reaches  %s  in %s, %s\n", diag.Line(p.Subject), diag.Line(p.To), diag.Counted(len(p.Hops), "hop"), p.Class)
-		for n, h := range p.Hops {
-			what, result, _ := strings.Cut(h.Text, ": ")
-			fmt.Fprintf(&out, "  %d  %s\n     %s\n", n+1, diag.Line(what), diag.Line(result))
-			for i, grant := range h.Grants {
-				name := grant.Name
-				if grant.Namespace != "" {
-					name = grant.Namespace + "/" + name
-				}
-				if i == 0 || grant != h.Grants[i-1] {
-					fmt.Fprintf(&out, "     allowed by %s %s, rule %d (%s)\n", grant.Kind, diag.Line(name), grant.Rule, diag.Line(grant.Source))
-				}
-			}
-			if len(h.Assumes) > 0 {
-				fmt.Fprintf(&out, "     assumes: %s\n", strings.Join(h.Assumes, ", "))
-			}
-			if len(h.Why) > 0 {
-				fmt.Fprintf(&out, "     possible, it depends on: %s\n", strings.Join(h.Why, ", "))
-			}
+	v, err := judge(ctx, statement.PointAccess, statement.Encode(r))
+	if err != nil {
+		return nil, err
+	}
+	if v.Outcome != statement.OutcomeAllow {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		isCode := func(why string) bool { return why == statement.WhyCEL || statement.IsExtension(why) }
+		if h.Class == Possible && !slices.Contains(h.Why, statement.WhyPod) && slices.ContainsFunc(h.Why, isCode) {
+			return nil, nil // no value was found with which it is allowed
+		}
+		return nil, &DisagreementError{r}
+	}
+	var decision struct{ Matched []statement.Document }
+	if err := json.Unmarshal(v.Decision, &decision); err != nil {
+		return nil, fmt.Errorf("read the decision: %w", err)
+	}
+	if len(decision.Matched) == 0 {
+		return nil, nil
+	}
+	d := decision.Matched[0]
+	for _, family := range []string{tables.FamilyKubernetes, tables.FamilyOrigin} {
+		if b := w.Access.Bindings.At(tables.BindingKey(family, d.Namespace, d.Name)); b.Kind == d.Kind {
+			d.Role = cmp.Or(d.Role, b.Role)
 		}
 	}
-	fmt.Fprintf(&out, "%s: %d certain, %d assumed, %d possible.\nNot covered: %s.\n",
-		diag.Counted(len(r.Paths), "path"), r.Summary["certain"], r.Summary["assumed"], r.Summary["possible"], strings.Join(r.NotCovered, ";\n  "))
-	return out.String()
+	grant := w.grantOf(&d)
+	return &grant, nil
+}
+
+// sum counts the pairs by the class of their best path.
+func (r *Report) sum() {
+	r.Summary = map[string]int{Certain.String(): 0, Assumed.String(): 0, Possible.String(): 0}
+	counted := make(map[pair]bool)
+	for i := range r.Paths {
+		if p := pairOf(&r.Paths[i]); !counted[p] {
+			counted[p] = true
+			r.Summary[r.Paths[i].Class.String()]++
+		}
+	}
 }

@@ -75,7 +75,22 @@ func (g *goal) reached(n *node) bool {
 	case i.sink || i.holds(statement.GroupPrefix+masters):
 		return true
 	}
-	return n.world.isAllowed(i, target{verb: "*", group: "*", resource: "*", namespace: g.namespace}.object())
+	return n.mayAdminister(g.namespace) && n.world.isAllowed(i, target{verb: "*", group: "*", resource: "*", namespace: g.namespace}.object())
+}
+
+// mayAdminister reports whether a statement may allow a node everything in a namespace, or in
+// the cluster.
+func (n *node) mayAdminister(namespace string) bool {
+	if n.admin == nil {
+		n.admin = make(map[string]bool)
+		everything := &statement.Request{Verb: "*", Group: "*", Resource: "*"}
+		for _, s := range n.world.held(n.identity) {
+			if s.Effect == statement.OutcomeAllow && s.MayFit(everything) && s.MayConcern(everything) {
+				n.admin[s.Namespace] = true
+			}
+		}
+	}
+	return n.admin[""] || n.admin[namespace]
 }
 
 // isAllowed reports whether an identity is allowed a request without further facts.

@@ -39,19 +39,36 @@ that documents cannot know, which the hop names. --cluster, --label and so on
 state facts. The roles that every cluster has are added, as by
 --bootstrap-roles kubernetes.
 
+What follows "cut it at" are the fewest lines without which the paths are gone,
+each confirmed by another search without it. --except FILE accepts the paths
+that a ReachExceptions document lists. -o svg and -o dot draw the paths: an
+arrow is dashed if it is assumed, and dotted if it is possible.
+
 Exit status 0: the question is answered, also by no path; 1: a path that
---fail-on counts; 2: usage, or documents that do not compile.`
+--fail-on counts and FILE does not except; 2: usage, or documents that do not
+compile.`
 
 const reachExamples = `  writ reach policies
   writ reach policies --from group:dev --to cluster-admin
   writ reach kube: --to user:system:serviceaccount:shop:robot -o json
-  writ reach policies --fail-on certain`
+  writ reach policies --from group:dev -o svg > dev.svg
+  writ reach policies --fail-on certain --except known.yaml`
+
+// Bounds of a search, unless flags state others.
+const (
+	maxHops       = 8
+	maxChanges    = 3
+	maxIdentities = 1_000_000
+)
 
 type reachOptions struct {
 	questionOptions
 	find   reach.Options
 	class  string
 	failOn string
+	except string
+
+	inCluster bool
 }
 
 // NewReach returns the command reach.
@@ -73,17 +90,21 @@ func NewReach(s cli.Streams) *cobra.Command {
 	f.StringArrayVar(&o.find.Members, "member", nil, "`USER=GROUP`: a group of a user that documents do not know; may be repeated")
 	classes := []string{"certain", "assumed", "possible"}
 	cli.ChoiceFlag(cmd, &o.class, "class", "worst `class` of path to report", classes...)
+	f.IntVar(&o.find.Paths, "paths", 1, "largest `number` of paths of each pair")
+	f.StringVar(&o.except, "except", "", "`file` with paths that are known, which --fail-on does not count")
 	cli.ChoiceFlag(cmd, &o.failOn, "fail-on", "worst `class` of path that ends with exit status 1", append(classes, "none")...)
 	f.BoolVar(&o.find.System, "system", false, "add the subjects of Kubernetes itself")
 	f.BoolVar(&o.find.NodeEscape, "node-escape", false, "follow privileged pods to their node: nothing but documents keeps them away")
 	f.BoolVar(&o.find.GitOnly, "git-only", false, "leave out changes of deny policies and Origin documents: they are not in the cluster")
-	f.IntVar(&o.find.MaxHops, "max-hops", 8, "longest path, as a `number` of hops")
-	f.IntVar(&o.find.MaxChanges, "changes", 3, "largest `number` of changed documents on a path")
-	f.IntVar(&o.find.MaxIdentities, "max-identities", 1_000_000, "largest `number` of identities; more are an error")
+	f.BoolVar(&o.inCluster, "in-cluster", true, "follow changes of deny policies and Origin documents: they are in the cluster")
+	cmd.MarkFlagsMutuallyExclusive("git-only", "in-cluster")
+	f.IntVar(&o.find.MaxHops, "max-hops", maxHops, "longest path, as a `number` of hops")
+	f.IntVar(&o.find.MaxChanges, "changes", maxChanges, "largest `number` of changed documents on a path")
+	f.IntVar(&o.find.MaxIdentities, "max-identities", maxIdentities, "largest `number` of identities; more are an error")
 	o.addFacts(cmd)
-	cli.FormatFlag(cmd, &o.format, "text", "json")
+	cli.FormatFlag(cmd, &o.format, "text", "json", "dot", "svg", "sarif")
 	o.documents.Add(cmd)
-	cli.MarkCommandLineOnly(cmd, "from", "to", "member", "class", "system", "node-escape", "git-only", "max-hops", "changes", "max-identities")
+	cli.MarkCommandLineOnly(cmd, "from", "to", "member", "class", "paths", "except", "system", "node-escape", "git-only", "in-cluster", "max-hops", "changes", "max-identities")
 	return cmd
 }
 
@@ -92,8 +113,18 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 	if err != nil {
 		return err
 	}
-	if bootstrap := cmd.Flags().Lookup(string(settings.BootstrapRoles)); !bootstrap.Changed && !strings.HasPrefix(args[0], diag.ObjectPrefix) {
-		if err := cmd.Flags().Set(bootstrap.Name, settings.Kubernetes); err != nil {
+	if o.find.Paths < 1 {
+		return cli.Usagef(cmd, "--paths must be a number above 0")
+	}
+	if o.except != "" {
+		if o.find.Except, err = readExceptions(o.except, s); err != nil {
+			return err
+		}
+	}
+	o.find.GitOnly = o.find.GitOnly || !o.inCluster
+	o.find.Cuts = o.format == "text" || o.format == "json"
+	if !strings.HasPrefix(args[0], diag.ObjectPrefix) {
+		if err := addStockRoles(cmd); err != nil {
 			return err
 		}
 	}
@@ -116,7 +147,8 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 	}
 	delete(q.Stated, "namespace")
 	o.find.World, o.find.Judge, o.find.Revision, o.find.Now = e.Statements(), decision.Judge(e), b.Manifest.Revision, at
-	o.find.Stated, o.find.Namespace, o.find.Class = q.Stated, o.namespace, classOf(o.class)
+	o.find.Stated, o.find.Namespace = q.Stated, o.namespace
+	o.find.Class, _ = reach.ParseClass(o.class)
 	o.find.Rebuild = func(ctx context.Context, adds, removes []map[string]any) (statement.Judge, error) {
 		b, err := o.documents.BuildChanged(ctx, r, adds, removes)
 		if err != nil {
@@ -129,22 +161,37 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 	if err != nil {
 		return err
 	}
-	if o.format == "json" {
-		err = diag.WriteIndented(s.Out, report)
-	} else {
-		_, err = s.Out.Write([]byte(report.Text()))
-	}
-	if err != nil {
+	if err := o.show(s, report); err != nil {
 		return err
 	}
-	if o.failOn != "none" {
-		for _, p := range report.Paths {
-			if p.Class <= classOf(o.failOn) {
-				return &cli.Finding{}
-			}
+	for _, p := range report.Paths {
+		if failOn, counts := reach.ParseClass(o.failOn); counts && p.Class <= failOn {
+			return &cli.Finding{}
 		}
 	}
 	return nil
+}
+
+// show writes a report in the format of the flags.
+func (o *reachOptions) show(s cli.Streams, report *reach.Report) (err error) {
+	var text []byte
+	switch o.format {
+	case "json":
+		return diag.WriteIndented(s.Out, report)
+	case "dot":
+		text = []byte(report.DOT())
+	case "svg":
+		text = []byte(report.SVG())
+	case "sarif":
+		if text, err = report.SARIF(cli.Version()); err != nil {
+			return err
+		}
+		text = append(text, '\n')
+	default:
+		text = []byte(report.Text())
+	}
+	_, err = s.Out.Write(text)
+	return err
 }
 
 // withCode gives an error that prevents an answer its code.
@@ -158,11 +205,12 @@ func withCode(err error) error {
 	return err
 }
 
-func classOf(text string) reach.Class {
-	for c := reach.Certain; c < reach.Possible; c++ {
-		if c.String() == text {
-			return c
-		}
+// addStockRoles adds the roles that every cluster has, unless the command line, the
+// environment or the configuration states which are added.
+func addStockRoles(cmd *cobra.Command) error {
+	bootstrap := cmd.Flags().Lookup(string(settings.BootstrapRoles))
+	if bootstrap.Changed {
+		return nil
 	}
-	return reach.Possible
+	return cmd.Flags().Set(bootstrap.Name, settings.Kubernetes)
 }

@@ -97,9 +97,24 @@ func without(document map[string]any, id identity) (out []map[string]any) {
 			}
 		}
 	case document != nil && identityOf(document) != id:
+		takeOutOf(document, id)
 		out = append(out, document)
 	}
 	return out
+}
+
+// takeOutOf removes a role or a binding that a Policy or a PolicyBinding contains.
+func takeOutOf(document map[string]any, id identity) {
+	field := map[string]string{"Policy Role": "roles", "PolicyBinding RoleBinding": "roleBindings"}
+	of := identityOf(document)
+	namespace := of.namespace
+	if namespace == "" {
+		namespace, _ = document["namespace"].(string)
+	}
+	contents, ok := document[field[of.kind+" "+id.kind]].(map[string]any)
+	if ok && of.version == id.version && namespace == id.namespace {
+		delete(contents, id.name)
+	}
 }
 
 // listFile returns a file with other documents.

@@ -1,0 +1,147 @@
+package reach
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// lending is an escalation that can be requested on some cluster.
+type lending struct {
+	question.EscalationTerms
+	groups  []string // that a session lends
+	cluster string   // where; empty for any
+	alone   bool     // who requests it may approve it there
+}
+
+// wish is a node that may request an escalation and may not approve it alone.
+type wish struct {
+	n *node
+	l *lending
+}
+
+// lendings returns the escalations that can be requested, on the stated cluster if there is one.
+func (g *graph) lendings() (out []lending) {
+	list := g.o.World.Whole().Revision.Tables
+	t := tables.Of[*tables.Requestable](list)
+	if t == nil {
+		return nil
+	}
+	stated, _ := g.o.Stated["cluster"].(string)
+	for _, terms := range question.EscalationsOf(list, "", stated, dates.Of(g.o.Now)).Escalations {
+		i := slices.IndexFunc(t.Escalations, func(e tables.RequestableEscalation) bool {
+			return e.Namespace == terms.Namespace && e.Name == terms.Name
+		})
+		e := &t.Escalations[i]
+		if terms.Ready != nil && !*terms.Ready || len(e.Clusters) == 0 {
+			continue
+		}
+		l := lending{terms, t.Lent(e), "", terms.SelfApproval}
+		if stated == "" && !slices.ContainsFunc(e.Clusters, func(g tables.PathGlob) bool { return g.MatchesAll() }) {
+			l.cluster = e.Clusters[0].Sample()
+		}
+		for _, on := range terms.PerCluster {
+			if stated == "" && !l.alone && on.SelfApproval {
+				l.cluster, l.alone = on.Cluster, true
+			}
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// mayRequest reports whether an identity may ask for an escalation.
+func (l *lending) mayRequest(i *Identity) bool {
+	return slices.ContainsFunc(l.Request.Groups, func(group string) bool { return slices.Contains(i.Groups, group) }) &&
+		!slices.Contains(i.Groups, l.groups[0])
+}
+
+// mayApprove reports whether an identity may approve an escalation.
+func (l *lending) mayApprove(i *Identity) bool {
+	if slices.Contains(l.Approve.Users, i.User) && i.User != "" {
+		return true
+	}
+	return (len(l.Domains) == 0 || i.User == "" || question.InDomains(i.User, l.Domains)) &&
+		slices.ContainsFunc(l.Approve.Groups, func(group string) bool { return slices.Contains(i.Groups, group) })
+}
+
+// sessions adds the hops that ask for an escalation and approve it alone. It keeps those that
+// another identity must approve.
+//
+// k8s-breakglass: a session is approved by an approver, who may be the one that requests it
+// unless the escalation or its cluster blocks that.
+func (x *expansion) sessions() {
+	for k := range x.g.lent {
+		l := &x.g.lent[k]
+		switch i := x.n.identity; {
+		case i.Acting != nil || !l.mayRequest(i):
+		case l.alone && l.mayApprove(i):
+			x.add(l.hop(nil, Certain), x.g.at(l.holder(i), x.n.world))
+		default:
+			x.g.wishes = append(x.g.wishes, wish{x.n, l})
+		}
+	}
+}
+
+// holder returns who an identity is with a session.
+func (l *lending) holder(i *Identity) *Identity {
+	out := *i
+	out.Groups = tables.Entries(slices.Concat(i.Groups, l.groups))
+	out.Escalation = l.Name
+	return &out
+}
+
+// hop returns the hop of a session that another identity approves, nil for the same one.
+func (l *lending) hop(approver *Identity, class Class) hop {
+	name := statement.DocumentName(statement.Document{Kind: "BreakglassEscalation", Namespace: l.Namespace, Name: l.Name})
+	h := hop{edge: "session", class: class, asks: "request " + name + ", approve it"}
+	if approver != nil {
+		h.asks = fmt.Sprintf("request %s, approved by %s", name, approver.text())
+		h.assumes = []string{approver.text() + " approves it, whom the subject can become"}
+		h.class = max(class, Assumed)
+	}
+	if l.cluster != "" {
+		h.class, h.why, h.facts = Possible, []string{"cluster"}, map[string]any{"cluster": l.cluster}
+	}
+	return h
+}
+
+// grant adds the hops of the sessions that an identity approves which the requester reaches.
+// It reports whether there is one.
+func (g *graph) grant() bool {
+	found := false
+	g.wishes = slices.DeleteFunc(g.wishes, func(w wish) bool {
+		approver, class := g.approver(w)
+		if approver != nil {
+			found = true
+			h := w.l.hop(approver, class)
+			w.n.arcs = append(w.n.arcs, arc{&h, g.at(w.l.holder(w.n.identity), w.n.world)})
+		}
+		return approver != nil
+	})
+	return found
+}
+
+// approver returns an identity that a requester reaches and that may approve: the one of the
+// best class.
+func (g *graph) approver(w wish) (*Identity, Class) {
+	for class := Certain; class < never; class++ {
+		seen := map[*node]bool{w.n: true}
+		for queue := []*node{w.n}; len(queue) > 0; queue = queue[1:] {
+			if i := queue[0].identity; i != nil && queue[0] != w.n && !i.sink && i.Acting == nil && w.l.mayApprove(i) {
+				return i, class
+			}
+			for _, a := range queue[0].arcs {
+				if !seen[a.to] && a.class() <= class {
+					seen[a.to] = true
+					queue = append(queue, a.to)
+				}
+			}
+		}
+	}
+	return nil, never
+}
