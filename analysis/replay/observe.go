@@ -29,11 +29,16 @@ type Event struct {
 	record *record
 }
 
+// isDenied reports whether the recorded outcome is not to allow.
+func (r *record) isDenied() bool {
+	return r.outcome == statement.OutcomeDeny || r.outcome == statement.OutcomeNone || r.outcome == forbidden
+}
+
 // observe calls the observer with a record.
 func (w *worker) observe(ctx context.Context, at time.Time, r *record, v statement.Verdict, l line) error {
 	e := &Event{
 		Log: l.file, Line: l.number, Hash: hash(string(l.text)), Point: r.point, Question: r.question, Time: r.time, Verdict: v, record: r,
-		IsDenied: r.outcome == statement.OutcomeDeny || r.outcome == statement.OutcomeNone || r.outcome == forbidden,
+		IsDenied: r.isDenied(),
 	}
 	fact, err := w.vary(ctx, at, e)
 	if err != nil {

@@ -39,7 +39,8 @@ type Options struct {
 	// Earlier, if not nil, are those of an earlier revision. Rules and bindings that it
 	// lacks are not reported as unused.
 	Earlier []statement.Rule
-	// OnlyLosses takes what Decide allows as unchanged, without asking Against.
+	// OnlyLosses takes what Decide allows, and what was not allowed when it was recorded, as
+	// unchanged, without asking Against.
 	OnlyLosses bool
 	// Observe, if not nil, is called with each event that was decided, by several goroutines.
 	// Then nothing is compared, and records without an outcome are events too.
@@ -316,7 +317,7 @@ func (w *worker) pair(ctx context.Context, at time.Time, r *record, q decision.Q
 	if w.o.Against == nil {
 		return statement.Verdict{Outcome: r.outcome}, after, nil
 	}
-	if w.o.OnlyLosses && after.Outcome == statement.OutcomeAllow {
+	if w.o.OnlyLosses && (after.Outcome == statement.OutcomeAllow || r.isDenied()) {
 		return after, after, nil
 	}
 	before, err = w.o.Against(ctx, at, r.point, q)

@@ -49,8 +49,12 @@ func (r *rule) values(l *list, w wanted, o *Options) []string {
 		if !hasWild || !e.isWild() || !r.fits(l, e.value, w) {
 			continue
 		}
-		if value := r.meaning(l, w); o.does(OnlyWildcards) && value != "" {
-			out = append(out, value)
+		if o.does(OnlyWildcards) {
+			for _, v := range r.meanings(l, w) {
+				if r.holds(l, e.value, v) {
+					out = append(out, v)
+				}
+			}
 		}
 		out = append(out, e.value)
 	}
@@ -60,30 +64,29 @@ func (r *rule) values(l *list, w wanted, o *Options) []string {
 	return slices.Compact(out)
 }
 
-// meaning returns what a "*" of a list stands for in an event, empty if only a "*" covers it.
-func (r *rule) meaning(l *list, w wanted) string {
+// meanings returns what a "*" of a list stands for in an event, the narrowest first; nothing if
+// only a "*" covers it.
+func (r *rule) meanings(l *list, w wanted) []string {
 	switch l.name {
 	case "apiGroups":
-		return valueOf(w.q.APIGroup)
-	case "resources", "resourceKinds":
-		if w.q.Resource == "*" {
-			return ""
+		return []string{valueOf(w.q.APIGroup)}
+	case "resources":
+		if w.q.Resource != "*" {
+			return []string{strings.TrimSuffix(w.q.Resource+"/"+w.q.Subresource, "/")}
 		}
-		if l.name == "resources" {
-			return strings.TrimSuffix(w.q.Resource+"/"+w.q.Subresource, "/")
-		}
-		if kind := strings.ToLower(strings.TrimSuffix(w.q.Resource+"/"+w.sub, "/")); kindForm.MatchString(kind) {
-			return kind
-		}
-		return ""
+		return nil
+	case "resourceKinds":
+		kind := strings.ToLower(w.q.Resource)
+		out := slices.Compact([]string{strings.TrimSuffix(kind+"/"+strings.ToLower(w.sub), "/"), kind})
+		return slices.DeleteFunc(out, func(k string) bool { return !kindForm.MatchString(k) })
 	}
 	switch {
 	case w.q.Verb == "*":
-		return ""
+		return nil
 	case !r.isOrigin:
-		return w.q.Verb
+		return []string{w.q.Verb}
 	}
-	return w.verbs[slices.IndexFunc(w.verbs, func(v string) bool { return !strings.Contains(v, ":") })]
+	return slices.DeleteFunc(slices.Clone(w.verbs), func(v string) bool { return strings.Contains(v, ":") })
 }
 
 // empty stands for the empty value of a list, such as the core API group.

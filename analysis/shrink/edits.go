@@ -200,7 +200,9 @@ func (u *Use) tallies() *tallies {
 				out.values[r] = make(map[[2]string]int)
 			}
 			for i := range r.lists {
-				out.values[r][[2]string{r.lists[i].name, entryOf(k.options[at].cells[0][i])}] += k.count
+				if v := k.options[at].cells[0][i]; v != "" {
+					out.values[r][[2]string{r.lists[i].name, entryOf(v)}] += k.count
+				}
 			}
 		}
 	}

@@ -244,7 +244,10 @@ func (m *Model) readRules(r *role, count int, of func(int) *rule) {
 		}
 		one.readLists()
 		key := one.restricted
-		if len(one.lists) == 2 && !one.isOrigin {
+		switch {
+		case !m.o.does(OnlyEntries): // cells have no value of lists that stay
+			key = fmt.Sprint(i)
+		case len(one.lists) == 2 && !one.isOrigin:
 			key = "path"
 		}
 		if r.pools[key] == nil {

@@ -101,7 +101,7 @@ func (w *writer) containers() error {
 		w.inner = make(map[*syntax.Node]*contents)
 		for in, c := range all {
 			isKept := slices.ContainsFunc(c.items, func(i edit.Item) bool { return !i.Drop })
-			if !isKept && w.isSuperfluous(c) {
+			if !isKept && w.isSuperfluous(c, all) {
 				w.drop(&document{file: c.file, place: c.outer})
 				continue
 			}
@@ -134,9 +134,10 @@ func (m *Model) fixContents(in *syntax.Node) {
 	}
 }
 
-// isSuperfluous reports whether an empty List or container may go: a Policy is needed by
-// roles and bindings of its namespace, a PolicyBinding by bindings.
-func (w *writer) isSuperfluous(c *contents) bool {
+// isSuperfluous reports whether an empty List or container may go, as all do that become
+// empty: a Policy is needed by roles and bindings of its namespace, and by other containers, a
+// PolicyBinding by bindings.
+func (w *writer) isSuperfluous(c *contents, all map[*syntax.Node]*contents) bool {
 	kind := find(c.outer.Node, "kind")
 	if kind == nil || kind.Value.Value == "List" {
 		return true
@@ -150,12 +151,22 @@ func (w *writer) isSuperfluous(c *contents) bool {
 	isHere := func(d *document) bool {
 		return d.header.APIVersion == versionOrigin && d.header.Namespace == namespace
 	}
-	return !slices.ContainsFunc(w.m.roles, func(r *role) bool { return isHere(&r.document) && !r.gone }) &&
-		!slices.ContainsFunc(w.m.bindings, func(b *binding) bool { return isHere(&b.document) && !b.gone }) && !w.hasContainer(namespace, c.outer)
+	switch {
+	case slices.ContainsFunc(w.m.bindings, func(b *binding) bool { return isHere(&b.document) && !b.gone }):
+		return false
+	case strings.EqualFold(kind.Value.Value, "PolicyBinding"):
+		return true
+	}
+	return !slices.ContainsFunc(w.m.roles, func(r *role) bool { return isHere(&r.document) && !r.gone }) && !w.hasContainer(namespace, all)
 }
 
-// hasContainer reports whether a namespace has another container of Origin.
-func (w *writer) hasContainer(namespace string, except *edit.Place) bool {
+// hasContainer reports whether a namespace has a container of Origin beside those that become
+// empty.
+func (w *writer) hasContainer(namespace string, all map[*syntax.Node]*contents) bool {
+	isEmpty := make(map[*edit.Place]bool)
+	for _, c := range all {
+		isEmpty[c.outer] = !slices.ContainsFunc(c.items, func(i edit.Item) bool { return !i.Drop })
+	}
 	for _, d := range w.m.result.Directory.Documents() {
 		h := d.Meta()
 		isContainer := h.APIVersion == versionOrigin && (h.Kind == "Policy" || h.Kind == "PolicyBinding")
@@ -163,7 +174,7 @@ func (w *writer) hasContainer(namespace string, except *edit.Place) bool {
 			continue
 		}
 		f := w.m.files[h.At.File]
-		if f == nil || f.Place(h.At.Line, h.At.Column) != except {
+		if f == nil || !isEmpty[f.Place(h.At.Line, h.At.Column)] {
 			return true
 		}
 	}

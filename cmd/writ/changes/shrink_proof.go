@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/analysis/shrink"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/analysis/verify"
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // prove checks the documents that are left; last is a choice from them.
@@ -88,7 +89,7 @@ func (r *shrinking) proveReplay(ctx context.Context, p *shrink.Proof) error {
 				continue
 			}
 			p.Replay.Lost += c.Count
-			p.Replay.Holds, p.Replay.Text = false, fmt.Sprintf("%d events are refused: %s", c.Count, c.Example.Request)
+			p.Replay.Holds, p.Replay.Text = false, fmt.Sprintf("%s refused: %s", diag.Counted(c.Count, "event"), c.Example.Request)
 			p.Replay.Counterexamples = append(p.Replay.Counterexamples, c)
 		}
 		return nil
