@@ -2,6 +2,7 @@ package statement
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -173,7 +174,7 @@ func (k *classRule) Mention(v *Values) {
 		}
 		for _, t := range given.Terms {
 			labels.Add(t.Key, t.Value.Words()...)
-			labels.values[t.Key].Patterns = append(labels.values[t.Key].Patterns, t.Value.Expressions()...)
+			labels.AddPatterns(t.Key, t.Value.Expressions()...)
 		}
 	}
 }
@@ -233,6 +234,20 @@ func (s *Statement) Words() map[string][]string {
 		out[key] = append(slices.DeleteFunc(slices.Clone(list.Values), func(w string) bool { return list.folded[w] }), list.samples...)
 	}
 	return out
+}
+
+// HasPatternFor reports whether a pattern of the statement, other than "*", fits a value of a
+// key.
+func (s *Statement) HasPatternFor(key, value string) bool {
+	var v Values
+	s.Condition.Mention(&v)
+	list := map[string]*List{
+		"namespace": &v.namespaces, "name": &v.names, "cluster": &v.Clusters, "tenant": &v.tenants, "session": &v.sessions, "escalation": &v.escalations,
+	}[key]
+	return list != nil && slices.ContainsFunc(list.Patterns, func(pattern string) bool {
+		expression, err := regexp.Compile(pattern)
+		return err == nil && expression.MatchString(value)
+	})
 }
 
 // Texts returns the members of the request that are texts, by their names.

@@ -238,3 +238,12 @@ func (c onClusters) Describe(s *JSON) { s.AppliesTo = map[string]any{"clusters":
 
 // Without implements Condition.
 func (c onClusters) Without(Condition) Condition { return c }
+
+// NamesCluster reports whether a statement at the point visibility has the name of a cluster,
+// or a pattern that it matches.
+func (s *Statement) NamesCluster(name string) bool {
+	c := s.Condition.(*clusterRule)
+	return slices.ContainsFunc(append(slices.Clone(c.not), c.rule), func(r *tables.VisibilityRule) bool {
+		return slices.Contains(r.Names, name) || r.Pattern != "" && c.pattern(r.Pattern).MatchString(name)
+	})
+}

@@ -28,6 +28,12 @@ func (l *LabelValues) Add(key string, values ...string) {
 	}
 }
 
+// AddPatterns adds RE2 expressions for whole values of a key.
+func (l *LabelValues) AddPatterns(key string, expressions ...string) {
+	l.Add(key)
+	l.values[key].Patterns = append(l.values[key].Patterns, expressions...)
+}
+
 // kind returns a value if statements compare its key, to tell options apart by it.
 func (l *LabelValues) kind(key, value string) string {
 	if l.values[key] == nil {

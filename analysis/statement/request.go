@@ -74,11 +74,11 @@ func (r *Request) Object(point string) map[string]any {
 	}
 	if point == PointVisibility {
 		if r.Cluster != "" {
-			labels := r.ClusterLabels
-			if labels == nil {
-				labels = map[string]string{}
+			cluster := map[string]any{"name": r.Cluster}
+			if r.ClusterLabels != nil {
+				cluster["labels"] = r.ClusterLabels
 			}
-			o["cluster"] = map[string]any{"name": r.Cluster, "labels": labels}
+			o["cluster"] = cluster
 		}
 		return o
 	}

@@ -421,6 +421,9 @@ func (s *Search) clusters(at stage, r *Request, not []*Statement) []candidate {
 		in := *r
 		cluster(&in)
 		out = append(out, product([]candidate{cluster}, s.labelCandidates(at, &in, not, clusterLabels))...)
+		if s.Point == PointVisibility { // a class of an assertion may have requests without labels
+			out = append(out, cluster)
+		}
 	}
 	return out
 }

@@ -2,8 +2,8 @@ package verify
 
 import (
 	"slices"
-	"time"
 
+	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/assertion"
 )
@@ -16,7 +16,7 @@ func (r *run) age(a *assertion.Assertion, out *Result) error {
 	}
 	base := *r.Input
 	base.Side, base.Base = r.Base, nil
-	before, err := (&run{Input: &base, ctx: r.ctx, indices: r.indices}).verify(a)
+	before, err := (&run{Input: &base, ctx: r.ctx, indices: r.indices, references: make(map[*assertion.Assertion]*diff.Side)}).verify(a)
 	if err != nil || !before.Failed {
 		return err
 	}
@@ -29,7 +29,7 @@ func (r *run) age(a *assertion.Assertion, out *Result) error {
 	}
 	active, expired := r.exceptions(a)
 	isProven := true
-	for _, at := range r.times(a) {
+	for _, at := range r.times(a, nil) {
 		r.SetNow(at)
 		w := r.world(worldBase, r.Base, at)
 		p := newProver(r.ctx, a, at, r.world(worldAll, r.Side, at), w)
@@ -39,7 +39,7 @@ func (r *run) age(a *assertion.Assertion, out *Result) error {
 			return err
 		}
 		if found.witness != nil {
-			out.setWitness(a, p, found.witness, at, expired)
+			out.setWitness(a, p, found.witness, expired)
 			return nil
 		}
 		isProven = isProven && found.holds()
@@ -54,31 +54,29 @@ func (r *run) age(a *assertion.Assertion, out *Result) error {
 const worldBase = "base"
 
 // setWitness states that the assertion fails, and why.
-func (out *Result) setWitness(a *assertion.Assertion, p *prover, w *Witness, at time.Time, expired []*assertion.Class) {
-	w.At = at.UTC()
-	if w.r != nil && p.fitsAny(expired, w.r, w.held) {
+func (out *Result) setWitness(a *assertion.Assertion, p *prover, w *Witness, expired []*assertion.Class) {
+	w.At = p.now.UTC()
+	if w.r != nil && p.fitsAny(expired, w.r, w.held) || w.crossing != nil && p.isInGateway(expired, w.crossing) {
 		w.In = inExpired
 	}
 	out.Verdict, out.Witness, out.Documents, out.Text = Fails, w, w.documents(), w.sentence(a)
 }
 
-// newGoals returns goals that a request reaches only if it does not break the assertion by
-// the base.
-func (p *prover) newGoals(goals []goal) []goal {
-	var out []goal
-	for _, g := range goals {
-		broken := []string{statement.OutcomeAllow}
+// newPlans returns plans whose requests do not break the assertion by the base.
+func (p *prover) newPlans(plans []plan) []plan {
+	var out []plan
+	for _, one := range plans {
+		broken := allowedAt(p.a.Point)
 		switch {
 		case p.a.Form == assertion.Never:
-			broken = outcomes(p.a.Word)
+			broken = p.outcomes()
 		case p.a.Form == assertion.Always:
-			broken = otherOutcomes(outcomes(p.a.Word))
-		case g.parts[0].outcome != statement.OutcomeAllow:
-			broken = otherOutcomes(broken)
+			broken = p.others(p.outcomes())
+		case !slices.Contains(one.demands[0].outcomes, statement.OutcomeAllow):
+			broken = p.others(broken)
 		}
-		for _, o := range otherOutcomes(broken) {
-			out = append(out, goal{append(slices.Clone(g.parts), part{world: p.base, outcome: o}), g.must, g.not})
-		}
+		one.demands = append(slices.Clone(one.demands), demand{world: p.base, outcomes: p.others(broken)})
+		out = append(out, one)
 	}
 	return out
 }

@@ -14,19 +14,22 @@ const mostPinned = 4096
 
 // proveDisjoint looks for one subject that is allowed a request of each class.
 func (p *prover) proveDisjoint() (*proof, error) {
-	g := goal{parts: []part{{world: p.all, outcome: statement.OutcomeAllow}}}
 	var exact, maybe []pair
 	for _, c := range p.a.Of {
 		one := p.searchIn(c, p.out, p.a.Classes[0])
 		for _, d := range p.a.Of {
 			other := p.searchIn(d, p.out, p.a.Classes[1])
-			p.pairs(&g, one, other, func(f pair) bool {
-				if len(f.opaque) == 0 {
-					exact = append(exact, f)
-				} else if len(maybe) < mostTried {
-					maybe = append(maybe, f)
-				}
-				return len(exact) < mostFound && !p.stop()
+			one.peer, other.peer = other, one
+			p.eachPair(c, d, func(first, second *goal) {
+				one.peerKind, other.peerKind = second.kind, first.kind
+				p.pairs(first, second, one, other, func(f pair) bool {
+					if len(f.opaque) == 0 {
+						exact = append(exact, f)
+					} else if len(maybe) < mostTried {
+						maybe = append(maybe, f)
+					}
+					return len(exact) < mostFound && !p.stop()
+				})
 			})
 		}
 	}
@@ -41,7 +44,7 @@ func (p *prover) proveDisjoint() (*proof, error) {
 			return &proof{witness: w}, err
 		}
 		if i == 0 && len(exact) > 0 {
-			return nil, disagreement(p.a, []WitnessRequest{{Request: object(f.r[0], f.held)}})
+			return nil, disagreement(p.a, []WitnessRequest{{Request: p.object(f.r[0], f.held)}})
 		}
 		why = append(why, reasons(f.opaque)...)
 	}
@@ -49,6 +52,28 @@ func (p *prover) proveDisjoint() (*proof, error) {
 		why = append(why, statement.WhyPattern)
 	}
 	return &proof{why: tables.Entries(why)}, nil
+}
+
+// eachPair calls a function with the goals of requests of two classes of the assertion.
+func (p *prover) eachPair(c, d *assertion.Class, visit func(first, second *goal)) {
+	goals := func(c *assertion.Class, i int) []goal {
+		var out []goal
+		for _, k := range p.kinds(c, p.a.Classes[i]) {
+			for _, outcome := range allowedAt(p.a.Point) {
+				for _, way := range p.ways(p.all, outcome, k, nil) {
+					out = append(out, goal{kind: k, parts: way})
+				}
+			}
+		}
+		return out
+	}
+	for _, first := range goals(c, 0) {
+		for _, second := range goals(d, 1) {
+			if first.kind.agrees(second.kind, p.a.Same) {
+				visit(&first, &second)
+			}
+		}
+	}
 }
 
 // pair is two requests of one subject.
@@ -59,35 +84,38 @@ type pair struct {
 }
 
 // pairs calls yield with pairs that are allowed, or may be.
-func (p *prover) pairs(g *goal, one, other *search, yield func(pair) bool) {
+func (p *prover) pairs(first, second *goal, one, other *search, yield func(pair) bool) {
 	require, not, soft := one.conditions()
 	more, _, _ := other.conditions()
 	require = append(require, more...)
 	goOn := true
-	for _, d := range one.deciders(&g.parts[0]) {
-		for _, e := range other.deciders(&g.parts[0]) {
-			for _, x := range one.representatives(g, d) {
-				for _, y := range other.representatives(g, e) {
-					if !goOn {
-						return
+	one.each(first, func(d []*statement.Statement) bool {
+		other.each(second, func(e []*statement.Statement) bool {
+			for _, x := range one.bases(first, d) {
+				for _, y := range other.bases(second, e) {
+					if !goOn || p.stop() {
+						return false
 					}
-					p.askers.each([]string{x, y}, require, not, soft, func(held []string) bool {
-						q := [2]*query{one.query(g, []*statement.Statement{d}, held), other.query(g, []*statement.Statement{e}, held)}
-						if f := p.pair(q, held, true); f != nil {
+					p.askers.each(slices.Concat(x, y), require, not, soft, func(held []string) bool {
+						q := [2]*query{one.query(first, d, held), other.query(second, e, held)}
+						k := [2]*kind{first.kind, second.kind}
+						if f := p.pair(q, k, held, true); f != nil {
 							goOn = yield(*f)
-						} else if f := p.pair(q, held, false); f != nil {
+						} else if f := p.pair(q, k, held, false); f != nil {
 							goOn = yield(*f)
 						}
 						return goOn
 					})
 				}
 			}
-		}
-	}
+			return goOn
+		})
+		return goOn
+	})
 }
 
 // pair looks for a pair of requests. If isExact is set, no opaque statement decides them.
-func (p *prover) pair(q [2]*query, held []string, isExact bool) *pair {
+func (p *prover) pair(q [2]*query, k [2]*kind, held []string, isExact bool) *pair {
 	find := func(i int, pinned map[string]string) *statement.Request {
 		if isExact && len(q[i].opaque) > 0 {
 			return nil
@@ -96,7 +124,7 @@ func (p *prover) pair(q [2]*query, held []string, isExact bool) *pair {
 		if isExact {
 			not = slices.Concat(not, q[i].maybe)
 		}
-		return p.find(q[i].must, not, held, pinned)
+		return p.find(q[i].must, not, held, pinned, k[i])
 	}
 	for _, pinned := range p.pins(q) {
 		r := find(0, pinned)
@@ -117,12 +145,14 @@ func (p *prover) pair(q [2]*query, held []string, isExact bool) *pair {
 // pins returns the values of the keys that both requests have in common.
 func (p *prover) pins(q [2]*query) []map[string]string {
 	out := []map[string]string{{}}
-	if len(p.a.Same) == 0 {
+	texts := new(statement.Request).Texts() // what is not among them, kinds agree about
+	same := slices.DeleteFunc(slices.Clone(p.a.Same), func(key string) bool { return texts[key] == nil })
+	if len(same) == 0 {
 		return out
 	}
-	s := statement.Search{Must: append(slices.Clone(q[0].must), q[1].must...), MustNot: slices.Concat(q[0].not, q[0].maybe, q[1].not, q[1].maybe), Point: statement.PointAccess}
+	s := statement.Search{Must: append(slices.Clone(q[0].must), q[1].must...), MustNot: slices.Concat(q[0].not, q[0].maybe, q[1].not, q[1].maybe), Point: p.a.Point}
 	s.Mention()
-	for _, key := range p.a.Same {
+	for _, key := range same {
 		var grown []map[string]string
 		for _, value := range s.ValuesOf(key) {
 			for _, pinned := range out {
@@ -149,11 +179,11 @@ func (p *prover) judgePair(f pair) (*Witness, error) {
 		first := d.r
 		d.check = func(d *draft, got []string) bool {
 			for _, key := range p.a.Same {
-				if *d.r.Texts()[key] != *first.Texts()[key] {
+				if text := d.r.Texts()[key]; text != nil && *text != *first.Texts()[key] {
 					return false
 				}
 			}
-			return got[0] == statement.OutcomeAllow && p.isIn(d.r, d.held) && p.fitsAny(p.a.Classes[i:i+1], d.r, d.held)
+			return slices.Contains(allowedAt(p.a.Point), got[0]) && p.isIn(d.r, d.held) && p.fitsAny(p.a.Classes[i:i+1], d.r, d.held)
 		}
 		if !d.accept() {
 			return nil, d.err
@@ -209,7 +239,7 @@ func (p *prover) uncovered(place string) (nearest *Witness, why []string, err er
 				continue
 			}
 			s := p.searchIn(c, p.out)
-			for _, o := range otherOutcomes([]string{statement.OutcomeAllow}) {
+			for _, o := range p.others([]string{statement.OutcomeAllow}) {
 				s.solve(&goal{parts: []part{{p.all, o, []string{q}}}, must: []*statement.Statement{there}}, func(f found) bool {
 					if len(f.opaque) == 0 {
 						exact = append(exact, f)

@@ -11,13 +11,14 @@ import (
 // index finds the statements of a world that reach a class.
 type index struct {
 	world *statement.World
+	point string
+	deny  []*statement.Statement // of deny policies, for everybody
 	// rules are the statements of bindings and sessions, by their conditions, which bindings share.
 	rules []rule
 	named map[string]bool
-	// ordered are the named principals, sorted, and words what documents name, by key of a
-	// request.
-	ordered []string
-	words   map[string]*assertion.Value
+	// ordered are the named principals, sorted.
+	ordered    []string
+	vocabulary *vocabularyOf
 	// bySubject has the statements of bindings of each principal.
 	bySubject map[string][]*statement.Statement
 	reached   map[*assertion.Class]*reach
@@ -28,11 +29,30 @@ type rule struct {
 	statements []*statement.Statement
 }
 
+// newIndex returns the index of the point access.
 func newIndex(w *statement.World) *index {
-	x := &index{world: w, named: w.Named(), bySubject: make(map[string][]*statement.Statement), reached: make(map[*assertion.Class]*reach)}
-	x.ordered = slices.Sorted(maps.Keys(x.named))
+	named := w.Named()
+	return indexOf(&index{world: w, point: statement.PointAccess, deny: w.Deny, named: named, ordered: slices.Sorted(maps.Keys(named))}, func(add func(*statement.Statement)) {
+		for s := range w.All("") {
+			add(s)
+		}
+		lent := make(map[*statement.Statement]bool)
+		for _, user := range w.Sessions().Users() {
+			for _, s := range w.Sessions().Holding(user, "") {
+				if !lent[s] { // a DebugSession may have several users
+					lent[s] = true
+					add(s)
+				}
+			}
+		}
+	})
+}
+
+// indexOf adds statements of bindings, sessions or visibility policies to an index.
+func indexOf(x *index, each func(add func(*statement.Statement))) *index {
+	x.bySubject, x.reached = make(map[string][]*statement.Statement), make(map[*assertion.Class]*reach)
 	at := make(map[statement.Condition]int)
-	add := func(s *statement.Statement) {
+	each(func(s *statement.Statement) {
 		i, known := at[s.Condition]
 		if !known {
 			i = len(x.rules)
@@ -43,28 +63,22 @@ func newIndex(w *statement.World) *index {
 		for _, p := range s.Subjects {
 			x.bySubject[p] = append(x.bySubject[p], s)
 		}
-	}
-	for s := range w.All("") {
-		add(s)
-	}
-	lent := make(map[*statement.Statement]bool)
-	for _, user := range w.Sessions().Users() {
-		for _, s := range w.Sessions().Holding(user, "") {
-			if !lent[s] { // a DebugSession may have several users
-				lent[s] = true
-				add(s)
-			}
-		}
-	}
+	})
 	return x
 }
 
 // reach is the statements that some request of a class fits.
 type reach struct {
-	allow, deny []*statement.Statement // of bindings
-	everyone    []*statement.Statement // of deny policies
-	bySubject   map[string][]*statement.Statement
-	isCut       bool
+	by        map[string][]*statement.Statement // of bindings and visibility policies, by effect
+	everyone  []*statement.Statement            // of deny policies
+	bySubject map[string][]*statement.Statement
+	point     string
+	isCut     bool
+}
+
+// all returns the statements of every effect.
+func (r *reach) all() []*statement.Statement {
+	return slices.Concat(r.everyone, r.by[statement.OutcomeAllow], r.by[statement.OutcomePartial], r.by[statement.OutcomeDeny])
 }
 
 // rulesOf returns the rules that requests of a class may fit as far as their principals
@@ -97,7 +111,7 @@ func (x *index) reachOf(class *statement.Statement, c *assertion.Class) *reach {
 	if found := x.reached[c]; found != nil {
 		return found
 	}
-	out := &reach{bySubject: make(map[string][]*statement.Statement)}
+	out := &reach{by: make(map[string][]*statement.Statement), bySubject: make(map[string][]*statement.Statement), point: x.point}
 	x.reached[c] = out
 	for _, r := range x.rulesOf(c) {
 		isThere := func(s *statement.Statement) bool {
@@ -110,17 +124,13 @@ func (x *index) reachOf(class *statement.Statement, c *assertion.Class) *reach {
 			if !isThere(s) {
 				continue
 			}
-			if s.Effect == statement.OutcomeAllow {
-				out.allow = append(out.allow, s)
-			} else {
-				out.deny = append(out.deny, s)
-			}
+			out.by[s.Effect] = append(out.by[s.Effect], s)
 			for _, p := range s.Subjects {
 				out.bySubject[p] = append(out.bySubject[p], s)
 			}
 		}
 	}
-	for _, s := range x.world.Deny {
+	for _, s := range x.deny {
 		if out.meets(class, s) {
 			out.everyone = append(out.everyone, s)
 		}
@@ -129,7 +139,7 @@ func (x *index) reachOf(class *statement.Statement, c *assertion.Class) *reach {
 }
 
 func (r *reach) meets(list ...*statement.Statement) bool {
-	s := statement.Search{Must: list, Point: statement.PointAccess, Base: statement.Request{User: unnamed}}
+	s := statement.Search{Must: list, Point: r.point, Base: statement.Request{User: unnamed}}
 	found := s.Find() != nil
 	r.isCut = r.isCut || s.Cut
 	return found || s.Cut
@@ -152,9 +162,13 @@ func (r *reach) heldBy(principals []string) []*statement.Statement {
 func (x *index) of(held []string) []*statement.Statement {
 	var out []*statement.Statement
 	for _, p := range held {
-		out = append(out, x.world.Held(p, "")...)
+		if x.point == statement.PointAccess {
+			out = append(out, x.world.Held(p, "")...)
+		} else {
+			out = append(out, x.bySubject[p]...)
+		}
 	}
-	return append(out, x.world.Deny...)
+	return append(out, x.deny...)
 }
 
 // places returns the namespaces of bindings, sorted.

@@ -88,13 +88,7 @@ func (k *askers) isNamed(p string) bool { return k.named[p] }
 
 // admits reports whether some request may hold these principals.
 func (k *askers) admits(held []string) bool {
-	users := 0
-	for _, p := range held {
-		if strings.HasPrefix(p, statement.UserPrefix) {
-			users++
-		}
-	}
-	if users > 1 || k.a.Alone && len(held) > 1 {
+	if !k.admitsUsers(held) || k.a.Alone && len(held) > 1 {
 		return false
 	}
 	return !slices.ContainsFunc(k.a.Apart, func(list []string) bool {
@@ -113,7 +107,7 @@ func (k *askers) admits(held []string) bool {
 // soft need not be escaped, but sets that escape them are tried too.
 func (k *askers) each(base []string, require, not, soft []*assertion.Holds, try func(held []string) bool) {
 	seen := make(map[string]bool)
-	more := true
+	more, tries := true, 0
 	var visit func(held []string)
 	visit = func(held []string) {
 		held = tables.Entries(held)
@@ -146,12 +140,11 @@ func (k *askers) each(base []string, require, not, soft []*assertion.Holds, try 
 				return
 			}
 		}
-		if len(held) == 0 { // a request has a subject
-			for _, p := range k.unnamed {
-				visit([]string{p})
-			}
+		if len(held) == 0 || k.needsUser(held) { // a request has a subject
+			k.eachSubject(held, visit, func() int { return tries })
 			return
 		}
+		tries++
 		if more = try(held); !more {
 			return
 		}
@@ -162,6 +155,20 @@ func (k *askers) each(base []string, require, not, soft []*assertion.Holds, try 
 		}
 	}
 	visit(base)
+}
+
+// eachSubject calls visit with principals and one that no document names, or one that a
+// document names if no other does.
+func (k *askers) eachSubject(held []string, visit func(held []string), tries func() int) {
+	before := tries()
+	for i, p := range slices.Concat(k.unnamed, k.ordered) {
+		if i >= len(k.unnamed) && tries() > before {
+			return
+		}
+		if !k.needsUser(held) || isUser(p) {
+			visit(append(slices.Clone(held), p))
+		}
+	}
 }
 
 // changes returns what to add to principals so that a condition fits them, or does not.

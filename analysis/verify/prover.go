@@ -35,6 +35,9 @@ type world struct {
 	name  string
 	index *index
 	judge statement.Judge
+	at    time.Time
+	views map[string]*world // at the point visibility, by what they decide
+	steps map[string]*tables.GatewaySteps
 }
 
 // prover proves one assertion at one time.
@@ -50,10 +53,13 @@ type prover struct {
 
 	askers     *askers
 	conditions []*assertion.Holds
+	kindsOf    map[*assertion.Class][]*kind
 	// out are the classes that are left out: unless, and exceptions that are in force.
 	out   []*assertion.Class
 	isCut bool
-	err   error
+	// isPartial reports that items were tried of which a search finds some.
+	isPartial bool
+	err       error
 }
 
 func newProver(ctx context.Context, a *assertion.Assertion, now time.Time, all, other *world) *prover {
@@ -63,7 +69,10 @@ func newProver(ctx context.Context, a *assertion.Assertion, now time.Time, all, 
 		maps.Copy(named, other.index.named)
 		ordered = slices.Sorted(maps.Keys(named))
 	}
-	return &prover{ctx: ctx, a: a, now: now, all: all, other: other, askers: newAskers(a, named, ordered), conditions: conditions(a)}
+	return &prover{
+		ctx: ctx, a: a, now: now, all: all, other: other,
+		askers: newAskers(a, named, ordered), conditions: conditions(a), kindsOf: make(map[*assertion.Class][]*kind),
+	}
 }
 
 // stop reports whether the proof cannot go on.
@@ -98,16 +107,17 @@ func (p *prover) prove(out []*assertion.Class) (*proof, error) {
 	case assertion.Covers:
 		return p.proveCovers()
 	}
+	if p.a.Point == assertion.Gateway {
+		return p.proveGateway()
+	}
 	var exact, maybe []found
 	for _, c := range p.a.Of {
 		s := p.searchIn(c, out)
-		goals := p.goals()
-		if p.base != nil {
-			goals = p.newGoals(goals)
-		}
-		for _, g := range goals {
+		for _, g := range p.goals(c) {
 			s.solve(&g, func(f found) bool {
 				switch {
+				case p.a.Word == assertion.Shown:
+					exact = append(exact, p.withItem(&f, g.kind)...)
 				case len(f.opaque) == 0:
 					exact = append(exact, f)
 				case len(maybe) < mostTried:
@@ -136,6 +146,9 @@ func (p *prover) judge(exact, maybe []found) (*proof, error) {
 		}
 		why = append(why, reasons(f.opaque)...)
 	}
+	if p.isPartial {
+		why = append(why, statement.WhyItems)
+	}
 	if p.isCut || p.askers.isCut || p.comparesNodes() {
 		why = append(why, statement.WhyPattern)
 	}
@@ -157,60 +170,95 @@ func (p *prover) comparesNodes() bool {
 	return false
 }
 
-// outcomes are those of a word at the point access.
-func outcomes(word string) []string {
-	switch word {
-	case assertion.Allowed:
-		return []string{statement.OutcomeAllow}
-	case assertion.Denied:
-		return []string{statement.OutcomeDeny}
-	}
-	return []string{statement.OutcomeAllow, statement.OutcomeDeny}
+// demand is what a request shows in one world: one of some outcomes.
+type demand struct {
+	world    *world
+	outcomes []string
+	as       []string
 }
 
-var everyOutcome = []string{statement.OutcomeAllow, statement.OutcomeDeny, statement.OutcomeNone}
-
-func otherOutcomes(list []string) []string {
-	return slices.DeleteFunc(slices.Clone(everyOutcome), func(o string) bool { return slices.Contains(list, o) })
+// plan is one way to break the assertion.
+type plan struct {
+	demands   []demand
+	must, not []*statement.Statement
 }
 
-// goals returns what would break the assertion: a request that reaches one of them does.
-func (p *prover) goals() []goal {
-	allow := part{world: p.all, outcome: statement.OutcomeAllow}
-	refused := otherOutcomes([]string{statement.OutcomeAllow})
-	var out []goal
+// plans returns what would break the assertion: a request that meets all demands of one of
+// them does.
+func (p *prover) plans() []plan {
+	allowed := allowedAt(p.a.Point)
+	refused := p.others(allowed)
+	whole := func(outcomes []string) []plan { return []plan{{demands: []demand{{world: p.all, outcomes: outcomes}}}} }
 	switch {
+	case p.a.Word == assertion.Shown: // the engine decides about items
+		if p.a.Form == assertion.Never {
+			return whole(allowed)
+		}
+		return whole(outcomesAt[p.a.Point])
 	case p.a.Form == assertion.Never:
-		for _, o := range outcomes(p.a.Word) {
-			out = append(out, goal{parts: []part{{world: p.all, outcome: o}}})
-		}
+		return whole(p.outcomes())
 	case p.a.Form == assertion.Always:
-		for _, o := range otherOutcomes(outcomes(p.a.Word)) {
-			out = append(out, goal{parts: []part{{world: p.all, outcome: o}}})
-		}
+		return whole(p.others(p.outcomes()))
 	case p.a.Form == assertion.Implies:
-		for _, o := range refused {
-			out = append(out, goal{parts: []part{{p.all, statement.OutcomeAllow, p.a.Subjects[0]}, {p.all, o, p.a.Subjects[1]}}})
+		if !p.isSomebody(p.a.Subjects[0]) {
+			return nil
 		}
+		return []plan{{demands: []demand{{p.all, allowed, p.a.Subjects[0]}, {p.all, refused, p.a.Subjects[1]}}}}
 	case p.other != nil:
-		for _, x := range everyOutcome {
-			for _, y := range everyOutcome {
-				if x != y && (p.a.Form != assertion.Within || x == statement.OutcomeAllow) {
-					out = append(out, goal{parts: []part{{world: p.all, outcome: x}, {world: p.other, outcome: y}}})
-				}
+		var out []plan
+		for _, x := range outcomesAt[p.a.Point] {
+			others := p.others([]string{x})
+			if p.a.Form == assertion.Within {
+				others = refused
+			}
+			if p.a.Form != assertion.Within || slices.Contains(allowed, x) {
+				out = append(out, plan{demands: []demand{{world: p.all, outcomes: []string{x}}, {world: p.other, outcomes: others}}})
 			}
 		}
-	default:
-		var entries []*statement.Statement
-		for i := range p.a.Entries {
-			entries = append(entries, statement.InEntry(&p.a.Entries[i]))
-		}
-		out = append(out, goal{parts: []part{allow}, not: entries})
+		return out
+	}
+	return p.plansOfList(allowed, refused)
+}
+
+// plansOfList returns those of the forms within and equals of a list.
+func (p *prover) plansOfList(allowed, refused []string) []plan {
+	var entries []*statement.Statement
+	for i := range p.a.Entries {
+		entries = append(entries, statement.InEntry(&p.a.Entries[i]))
+	}
+	out := []plan{{demands: []demand{{world: p.all, outcomes: allowed}}, not: entries}}
+	if p.a.Form == assertion.Equals {
 		for _, e := range entries {
-			for _, o := range refused {
-				if p.a.Form == assertion.Equals {
-					out = append(out, goal{parts: []part{{world: p.all, outcome: o}}, must: []*statement.Statement{e}})
+			out = append(out, plan{demands: []demand{{world: p.all, outcomes: refused}}, must: []*statement.Statement{e}})
+		}
+	}
+	return out
+}
+
+// goals returns the goals of requests of a class, of each kind: a request that reaches one
+// of them breaks the assertion, and by the base it does not.
+func (p *prover) goals(c *assertion.Class) []goal {
+	var out []goal
+	plans := p.plans()
+	if p.base != nil && p.a.Word != assertion.Shown {
+		plans = p.newPlans(plans)
+	}
+	for _, k := range p.kinds(c) {
+		for _, one := range plans {
+			lists := [][]part{nil}
+			for _, d := range one.demands {
+				var grown [][]part
+				for _, outcome := range d.outcomes {
+					for _, way := range p.ways(d.world, outcome, k, d.as) {
+						for _, before := range lists {
+							grown = append(grown, slices.Concat(before, way))
+						}
+					}
 				}
+				lists = grown
+			}
+			for _, parts := range lists {
+				out = append(out, goal{k, parts, one.must, one.not})
 			}
 		}
 	}
@@ -219,26 +267,26 @@ func (p *prover) goals() []goal {
 
 // breaks reports whether outcomes of a request break the assertion.
 func (p *prover) breaks(r *statement.Request, got []string) bool {
-	isAllowed := got[0] == statement.OutcomeAllow
+	isAllowed := func(outcome string) bool { return slices.Contains(allowedAt(p.a.Point), outcome) }
 	switch p.a.Form {
 	case assertion.Never:
-		return slices.Contains(outcomes(p.a.Word), got[0])
+		return p.isWord(got[0])
 	case assertion.Always:
-		return !slices.Contains(outcomes(p.a.Word), got[0])
+		return !p.isWord(got[0])
 	case assertion.Implies:
-		return isAllowed && got[1] != statement.OutcomeAllow
+		return isAllowed(got[0]) && !isAllowed(got[1])
 	case assertion.Covers:
-		return !isAllowed
+		return !isAllowed(got[0])
 	case assertion.Within:
 		if p.other != nil {
-			return isAllowed && got[1] != statement.OutcomeAllow
+			return isAllowed(got[0]) && !isAllowed(got[1])
 		}
-		return isAllowed && !p.isListed(r)
+		return isAllowed(got[0]) && !p.isListed(r)
 	}
 	if p.other != nil {
 		return got[0] != got[1]
 	}
-	return isAllowed != p.isListed(r)
+	return isAllowed(got[0]) != p.isListed(r)
 }
 
 func (p *prover) isListed(r *statement.Request) bool {
@@ -271,8 +319,8 @@ func (p *prover) decide(r *statement.Request, held []string, asks []ask) ([]Witn
 		if q.as != nil {
 			as = q.as
 		}
-		object := object(r, as)
-		v, err := q.world.judge(p.ctx, statement.PointAccess, statement.Encode(object))
+		object := p.object(r, as)
+		v, err := q.world.judge(p.ctx, p.a.Point, statement.Encode(object))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -283,11 +331,15 @@ func (p *prover) decide(r *statement.Request, held []string, asks []ask) ([]Witn
 }
 
 // object returns a request as one of some principals.
-func object(r *statement.Request, held []string) map[string]any {
-	base, _ := statement.RequestOf(statement.PointAccess, held)
+func (p *prover) object(r *statement.Request, held []string) map[string]any {
+	base, _ := p.requestOf(held)
 	asked := *r
 	asked.User, asked.Groups = base.User, base.Groups
-	return asked.Object(statement.PointAccess)
+	if len(base.Facts) > 0 {
+		asked.Facts = maps.Clone(r.Facts)
+		maps.Copy(asked.Facts, base.Facts)
+	}
+	return asked.Object(p.a.Point)
 }
 
 // isIn reports whether a request of some principals is in the class of the assertion.
@@ -297,7 +349,7 @@ func (p *prover) isIn(r *statement.Request, held []string) bool {
 
 func (p *prover) fitsAny(list []*assertion.Class, r *statement.Request, held []string) bool {
 	return slices.ContainsFunc(list, func(c *assertion.Class) bool {
-		return c.Holds.Fits(held, p.askers.isNamed) && statement.InClass(c).Fits(r)
+		return c.Holds.Fits(held, p.askers.isNamed) && statement.InClass(c).Fits(r) && fitsFacts(c, r)
 	})
 }
 

@@ -1,7 +1,10 @@
 package verify
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
@@ -45,13 +48,13 @@ type Result struct {
 	Form     string `json:"form"`
 	Verdict  string `json:"verdict"`
 	// Failed states that the assertion fails the run.
-	Failed    bool                 `json:"failed"`
-	Why       []string             `json:"why"`
-	Old       bool                 `json:"old"`
-	Witness   *Witness             `json:"witness,omitempty"`
-	Documents []statement.Document `json:"documents"`
-	Text      string               `json:"text"`
-	Notes     []Note               `json:"notes"`
+	Failed    bool       `json:"failed"`
+	Why       []string   `json:"why"`
+	Old       bool       `json:"old"`
+	Witness   *Witness   `json:"witness,omitempty"`
+	Documents []Document `json:"documents"`
+	Text      string     `json:"text"`
+	Notes     []Note     `json:"notes"`
 }
 
 // ID returns "DOCUMENT/NAME".
@@ -77,8 +80,11 @@ type Witness struct {
 	Path     string            `json:"path,omitempty"`
 	Requests []WitnessRequest  `json:"requests"`
 
-	r    *statement.Request
-	held []string
+	r        *statement.Request
+	held     []string
+	crossing *crossing
+	// responsible are documents that no decision names.
+	responsible []Document
 }
 
 // WitnessRequest is a request with its decision in one world.
@@ -89,20 +95,42 @@ type WitnessRequest struct {
 	Decision json.RawMessage `json:"decision"`
 }
 
-// documents returns what decided the requests: the first match of each decision.
-func (w *Witness) documents() []statement.Document {
-	out := []statement.Document{}
+// Document is a document that is responsible. Its rule is a number, or a key at the point
+// gateway.
+type Document struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Rule      any    `json:"rule"`
+	Source    string `json:"source"`
+}
+
+// Place returns FILE:LINE, or the name of an object.
+func (d *Document) Place() string { return d.Source }
+
+// title returns the kind and the name of the document.
+func (d *Document) title() string {
+	return statement.DocumentName(statement.Document{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name})
+}
+
+// documents returns what decided the requests: the first match of each decision, each once.
+func (w *Witness) documents() []Document {
+	out := slices.Clone(w.responsible)
 	for _, r := range w.Requests {
 		var d struct {
-			Matched []statement.Document `json:"matched"`
+			Matched []Document `json:"matched"`
 		}
 		if err := json.Unmarshal(r.Decision, &d); err == nil && len(d.Matched) > 0 {
-			first := d.Matched[0]
-			first.Binding = statement.Written{}
-			out = append(out, first)
+			out = append(out, d.Matched[0])
 		}
 	}
-	return statement.SortedDocuments(out)
+	slices.SortStableFunc(out, func(x, y Document) int {
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name), cmp.Compare(fmt.Sprint(x.Rule), fmt.Sprint(y.Rule)))
+	})
+	if out = slices.Compact(out); out == nil {
+		out = []Document{}
+	}
+	return out
 }
 
 // Fails reports whether an assertion fails the run.

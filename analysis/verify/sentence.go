@@ -2,6 +2,8 @@ package verify
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
@@ -10,7 +12,13 @@ import (
 
 // sentence returns what a witness shows.
 func (w *Witness) sentence(a *assertion.Assertion) string {
+	if a.Word == assertion.Limited {
+		return "no limit without a condition is in force on " + w.Path
+	}
 	first := w.Requests[0]
+	if a.Point == assertion.Gateway {
+		return w.crossingSentence(a)
+	}
 	text := subjectOf(first.Request) + " " + mayOf(first.Outcome) + " " + actionOf(first.Request)
 	if len(w.Requests) == 1 {
 		return text
@@ -27,10 +35,35 @@ func (w *Witness) sentence(a *assertion.Assertion) string {
 	return text + fmt.Sprintf("; by %s: %s", a.Documents.Value, second.Outcome)
 }
 
+// crossingSentence returns what a witness at the point gateway shows.
+func (w *Witness) crossingSentence(a *assertion.Assertion) string {
+	request, _ := w.Requests[0].Request["request"].(map[string]any)
+	text := fmt.Sprintf("%s %s%s", request["method"], request["host"], request["path"])
+	if auth, _ := w.Requests[0].Request["auth"].(map[string]any); auth["identity"] == nil {
+		text += " without an identity"
+	}
+	text += ": " + w.Requests[0].Outcome
+	if w.crossing != nil && w.crossing.targets[0] != "" {
+		text += ", by " + w.crossing.targets[0]
+	}
+	switch {
+	case len(w.Requests) == 1:
+	case a.Form == assertion.Independent:
+		text += fmt.Sprintf("; without %s: %s", a.Documents.Value, w.Requests[1].Outcome)
+	default:
+		text += fmt.Sprintf("; by %s: %s", a.Documents.Value, w.Requests[1].Outcome)
+	}
+	return text
+}
+
 func mayOf(outcome string) string {
 	switch outcome {
 	case statement.OutcomeAllow:
 		return "may"
+	case statement.OutcomePartial:
+		return "may in part"
+	case statement.OutcomeShown:
+		return "is shown"
 	case statement.OutcomeDeny:
 		return "is denied to"
 	}
@@ -58,6 +91,9 @@ func actionOf(request map[string]any) string {
 		value, _ := request[key].(string)
 		return value
 	}
+	if action := text("action"); action != "" {
+		return viewOf(action, request)
+	}
 	out := text("verb") + " "
 	if text("path") != "" {
 		out += text("path")
@@ -80,6 +116,31 @@ func actionOf(request map[string]any) string {
 		if text(key) != "" {
 			out += ", " + key + " " + text(key)
 		}
+	}
+	return out
+}
+
+// viewOf returns the action of a request at the point visibility.
+func viewOf(action string, request map[string]any) string {
+	out := "view "
+	if action == viewMetrics {
+		out += "metrics of "
+	}
+	if typ, _ := request["type"].(string); typ != "" {
+		out += typ + " of "
+	}
+	if cluster, _ := request["cluster"].(map[string]any); cluster != nil {
+		out += fmt.Sprintf("cluster %v", cluster["name"])
+		if labels, _ := cluster["labels"].(map[string]string); len(labels) > 0 {
+			var pairs []string
+			for _, key := range slices.Sorted(maps.Keys(labels)) {
+				pairs = append(pairs, key+"="+labels[key])
+			}
+			out += " (" + strings.Join(pairs, ", ") + ")"
+		}
+	}
+	if items, _ := request["items"].([]any); len(items) == 1 {
+		out += ", item " + statement.JSONText(items[0])
 	}
 	return out
 }

@@ -21,6 +21,7 @@ type part struct {
 
 // goal is what one request of a class would show.
 type goal struct {
+	kind  *kind
 	parts []part
 	// must and not are fitted and avoided beside the class.
 	must, not []*statement.Statement
@@ -43,6 +44,9 @@ type search struct {
 	also []*assertion.Class
 	// reach is what reaches the class, by world.
 	reach map[*world]*reach
+	// peer looks for a second request of the same subject, nil without one.
+	peer     *search
+	peerKind *kind
 	// out are the classes that are left out.
 	out []*excluded
 }
@@ -58,7 +62,7 @@ type excluded struct {
 func (p *prover) searchIn(c *assertion.Class, out []*assertion.Class, also ...*assertion.Class) *search {
 	s := &search{p: p, class: c, also: also, of: statement.InClass(c), reach: make(map[*world]*reach)}
 	for _, u := range out {
-		bare := len(u.Texts)+len(u.Labels) == 0
+		bare := len(u.Texts)+len(u.Labels) == 0 && u.Item == nil
 		s.out = append(s.out, &excluded{u, statement.InClass(u), bare})
 	}
 	return s
@@ -94,11 +98,17 @@ func (s *search) conditions() (require, not, soft []*assertion.Holds) {
 
 // solve calls yield with requests that reach a goal, or may, until yield returns false.
 func (s *search) solve(g *goal, yield func(found) bool) {
+	s.each(g, func(chosen []*statement.Statement) bool { return s.decided(g, chosen, yield) })
+}
+
+// each calls visit with statements that may decide, one for each part of a goal, until it
+// returns false.
+func (s *search) each(g *goal, visit func(chosen []*statement.Statement) bool) {
 	more := true
 	var choose func(i int, chosen []*statement.Statement)
 	choose = func(i int, chosen []*statement.Statement) {
 		if i == len(g.parts) {
-			more = s.decided(g, chosen, yield)
+			more = visit(chosen)
 			return
 		}
 		for _, d := range s.deciders(&g.parts[i]) {
@@ -118,19 +128,21 @@ func (s *search) solve(g *goal, yield func(found) bool) {
 // for none.
 func (s *search) deciders(p *part) []*statement.Statement {
 	r := s.reachIn(p.world)
-	switch p.outcome {
-	case statement.OutcomeAllow:
-		return r.allow
-	case statement.OutcomeDeny:
-		out := slices.Concat(r.everyone, r.deny)
-		for _, t := range r.allow { // an evaluation error denies
+	switch {
+	case r.point == statement.PointVisibility && p.outcome == statement.OutcomeDeny: // without a policy as well
+		return append(slices.Clone(r.by[p.outcome]), nil)
+	case p.outcome == statement.OutcomeDeny:
+		out := slices.Concat(r.everyone, r.by[p.outcome])
+		for _, t := range r.by[statement.OutcomeAllow] { // an evaluation error denies
 			if isEvaluated(t) {
 				out = append(out, t)
 			}
 		}
 		return out
+	case p.outcome == statement.OutcomeNone:
+		return []*statement.Statement{nil}
 	}
-	return []*statement.Statement{nil}
+	return r.by[p.outcome]
 }
 
 func isEvaluated(t *statement.Statement) bool {
@@ -140,22 +152,9 @@ func isEvaluated(t *statement.Statement) bool {
 // decided looks for requests that some statements decide, for each subject of them that
 // other statements treat in another way.
 func (s *search) decided(g *goal, chosen []*statement.Statement, yield func(found) bool) bool {
-	bases := [][]string{nil}
-	for i, d := range chosen {
-		if d == nil || d.Subjects == nil || g.parts[i].as != nil {
-			continue
-		}
-		var grown [][]string
-		for _, p := range s.representatives(g, d) {
-			for _, base := range bases {
-				grown = append(grown, append(slices.Clone(base), p))
-			}
-		}
-		bases = grown
-	}
 	require, not, soft := s.conditions()
 	more := true
-	for _, base := range bases {
+	for _, base := range s.bases(g, chosen) {
 		if !more {
 			break
 		}
@@ -169,6 +168,25 @@ func (s *search) decided(g *goal, chosen []*statement.Statement, yield func(foun
 		})
 	}
 	return more
+}
+
+// bases returns a subject of each of some statements, for each that other statements treat
+// in another way.
+func (s *search) bases(g *goal, chosen []*statement.Statement) [][]string {
+	out := [][]string{nil}
+	for i, d := range chosen {
+		if d == nil || d.Subjects == nil || g.parts[i].as != nil {
+			continue
+		}
+		var grown [][]string
+		for _, p := range s.representatives(g, d) {
+			for _, base := range out {
+				grown = append(grown, append(slices.Clone(base), p))
+			}
+		}
+		out = grown
+	}
+	return out
 }
 
 // representatives returns one subject of a statement for each set of those that nothing
@@ -190,6 +208,13 @@ func (s *search) representatives(g *goal, d *statement.Statement) []string {
 		for _, part := range g.parts {
 			for _, t := range s.reachIn(part.world).bySubject[p] {
 				fmt.Fprintf(&key, " %p", t)
+			}
+		}
+		if s.peer != nil {
+			for _, w := range s.p.viewsOf(s.p.all, s.peerKind) {
+				for _, t := range s.peer.reachIn(w).bySubject[p] {
+					fmt.Fprintf(&key, " %p", t)
+				}
 			}
 		}
 		isKnown := seen[key.String()]
@@ -233,7 +258,7 @@ func (s *search) query(g *goal, chosen []*statement.Statement, held []string) *q
 		}
 	}
 	for _, u := range s.out {
-		if u.class.Holds.Fits(held, s.p.askers.isNamed) {
+		if u.class.Item == nil && g.kind.fits(u.class) && u.class.Holds.Fits(held, s.p.askers.isNamed) {
 			q.not = append(q.not, u.of)
 		}
 	}
@@ -247,14 +272,14 @@ func (s *search) try(g *goal, chosen []*statement.Statement, held []string, yiel
 	}
 	q := s.query(g, chosen, held)
 	if len(q.opaque) == 0 {
-		if r := s.p.find(q.must, slices.Concat(q.not, q.maybe), held, nil); r != nil && !yield(found{held, r, nil}) {
+		if r := s.p.find(q.must, slices.Concat(q.not, q.maybe), held, nil, g.kind); r != nil && !yield(found{held, r, nil}) {
 			return false
 		}
 	}
 	if len(q.opaque)+len(q.maybe) == 0 {
 		return true
 	}
-	r := s.p.find(q.must, q.not, held, nil)
+	r := s.p.find(q.must, q.not, held, nil, g.kind)
 	return r == nil || yield(found{held, r, q.decidedBy(r)})
 }
 
@@ -304,13 +329,17 @@ func goesBefore(t, d *statement.Statement, outcome string) bool {
 }
 
 // find looks for a request of some principals, with some keys pinned to values.
-func (p *prover) find(must, not []*statement.Statement, held []string, pinned map[string]string) *statement.Request {
-	base, ok := statement.RequestOf(statement.PointAccess, held)
+func (p *prover) find(must, not []*statement.Statement, held []string, pinned map[string]string, k *kind) *statement.Request {
+	base, ok := p.requestOf(held)
 	if !ok {
 		return nil
 	}
+	if k != nil {
+		must = append(slices.Clip(must), inCluster)
+		base.Facts = k.facts()
+	}
 	base.Cluster = p.all.index.world.Access.Cluster
-	s := statement.Search{Must: must, MustNot: not, Point: statement.PointAccess, Base: base}
+	s := statement.Search{Must: must, MustNot: not, Point: p.a.Point, Base: base}
 	if len(pinned) > 0 {
 		s.Pin = func(r *statement.Request) bool {
 			texts := r.Texts()

@@ -2,34 +2,40 @@ package verify
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/assertion"
-	"github.com/writ-policy/writ/translator/tables"
-	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
-// isEmpty reports whether no request is in the class, less some classes.
-func (p *prover) isEmpty(out []*assertion.Class) (bool, error) {
+// isEmpty returns why no request is in the class, less some classes, "" if one is.
+func (p *prover) isEmpty(out []*assertion.Class) (string, error) {
 	if p.a.Form == assertion.Covers {
-		return len(p.places()) == 0, nil
+		if len(p.places()) == 0 {
+			return "no namespace that documents name is in the class", nil
+		}
+		return "", nil
+	}
+	if p.a.Point == assertion.Gateway {
+		return p.emptyGateway(out)
 	}
 	for i := range 2 {
 		var also []*assertion.Class
 		if p.a.Form == assertion.Disjoint {
 			also = p.a.Classes[i : i+1]
 		}
-		if !slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return p.hasRequest(p.searchIn(c, out, also...), nil) }) {
-			return !p.isCut && !p.askers.isCut, p.err
+		if !slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool {
+			s := p.searchIn(c, out, also...)
+			return slices.ContainsFunc(p.kinds(append(slices.Clone(also), c)...), func(k *kind) bool { return p.hasRequest(s, k, nil) })
+		}) && !p.isCut && !p.askers.isCut {
+			return "no request is in the class", p.err
 		}
 	}
-	return false, p.err
+	return "", p.err
 }
 
 // hasRequest reports whether a request of a search fits a statement, nil for any request.
-func (p *prover) hasRequest(s *search, t *statement.Statement) bool {
+func (p *prover) hasRequest(s *search, k *kind, t *statement.Statement) bool {
 	require, not, soft := s.conditions()
 	bases := [][]string{nil}
 	if t != nil && t.Subjects != nil {
@@ -40,11 +46,11 @@ func (p *prover) hasRequest(s *search, t *statement.Statement) bool {
 	}
 	has := false
 	try := func(held []string) bool {
-		q := s.query(&goal{}, nil, held)
+		q := s.query(&goal{kind: k}, nil, held)
 		if t != nil {
 			q.must = append(q.must, t)
 		}
-		has = has || p.find(q.must, q.not, held, nil) != nil
+		has = has || p.find(q.must, q.not, held, nil, k) != nil
 		return !has
 	}
 	for _, base := range bases {
@@ -52,7 +58,9 @@ func (p *prover) hasRequest(s *search, t *statement.Statement) bool {
 			break
 		}
 		if p.a.Form == assertion.Implies {
-			try(p.a.Subjects[0])
+			if p.isSomebody(p.a.Subjects[0]) {
+				try(p.a.Subjects[0])
+			}
 			continue
 		}
 		p.askers.each(base, require, not, soft, try)
@@ -60,110 +68,139 @@ func (p *prover) hasRequest(s *search, t *statement.Statement) bool {
 	return has
 }
 
-// unheardOf returns why an assertion that holds says nothing: no statement reaches its
-// class, and it has a word that nothing knows. It is empty if the assertion says something.
+// unheardOf returns why an assertion says nothing: no statement reaches its class, and it has
+// a word that nothing knows. It is empty if the assertion says something.
 func (p *prover) unheardOf() (string, error) {
 	if p.a.Form == assertion.Implies {
 		for _, list := range p.a.Subjects {
 			if !slices.ContainsFunc(list, p.askers.isNamed) {
-				return unknownWord("principal", list[0], p.askers.ordered), nil
+				return (&unknownWord{"principal", list[0], p.askers.ordered}).saysNothing(), nil
 			}
 		}
 	}
-	text := p.unknownWord()
-	if text == "" {
-		return "", nil
-	}
-	for _, c := range p.a.Of {
-		s := p.searchIn(c, nil)
-		worlds := []*world{p.all}
-		if p.other != nil {
-			worlds = append(worlds, p.other)
-		}
-		for _, w := range worlds {
-			r := s.reachIn(w)
-			for _, t := range slices.Concat(r.everyone, r.allow, r.deny) {
-				if p.hasRequest(s, t) {
-					return "", p.err
-				}
-			}
-		}
-	}
-	return text, p.err
-}
-
-// unknownWord returns a sentence about a literal of the class that nothing knows, "" without
-// any.
-func (p *prover) unknownWord() string {
-	known := p.all.index.knownWords()
-	if p.other != nil {
-		known = maps.Clone(known)
-		for key, v := range p.other.index.knownWords() {
-			known[key] = &assertion.Value{Texts: slices.Concat(known[key].Texts, v.Texts)}
-		}
-	}
-	classes := slices.Clone(p.a.Of)
+	sides := []*assertion.Class{nil}
 	if p.a.Form == assertion.Disjoint {
-		classes = append(classes, p.a.Classes[:]...)
+		sides = p.a.Classes[:]
 	}
-	for _, c := range classes {
-		for _, q := range c.Holds.Words() {
-			if !p.askers.named[q] {
-				return unknownWord("principal", q, p.askers.ordered)
-			}
+	for _, side := range sides {
+		var also []*assertion.Class
+		if side != nil {
+			also = append(also, side)
 		}
-		for _, key := range []string{"namespace", "cluster", "tenant", "session", "escalation", "verb"} {
-			for _, word := range c.Texts[key].Words() {
-				if word != "" && !known[key].Fits(word) {
-					return unknownWord(key, word, known[key].Texts)
+		unknown := p.unknownWords(slices.Concat(p.a.Of, also))
+		if len(unknown) > 0 && !slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return p.isReached(c, also) }) {
+			return unknown[0].saysNothing(), p.err
+		}
+	}
+	return "", p.err
+}
+
+// isReached reports whether a statement fits a request that is in all of some classes.
+func (p *prover) isReached(c *assertion.Class, also []*assertion.Class) bool {
+	s := p.searchIn(c, nil, also...)
+	for _, k := range p.kinds(append(slices.Clone(also), c)...) {
+		for _, w := range p.worlds() {
+			for _, v := range p.viewsOf(w, k) {
+				r := s.reachIn(v)
+				list := r.all()
+				if k != nil && k.isCustom && v == w.cluster() {
+					list = r.by[statement.OutcomeDeny]
+				}
+				if slices.ContainsFunc(list, func(t *statement.Statement) bool { return p.hasRequest(s, k, t) }) {
+					return true
 				}
 			}
 		}
-		for _, word := range c.Text("resource").Words() {
-			e := statement.ParseResource(word)
-			resources := append(vocabulary.Resources([]string{e.Group}), known["resource"].Texts...)
-			if c.Text("apiGroup") != nil {
-				resources = append(resources, vocabulary.Resources([]string{"*"})...)
-			}
-			if word != "*" && !slices.Contains(resources, e.Word) {
-				return unknownWord("resource", e.Word, resources)
-			}
-		}
 	}
-	return ""
+	return false
 }
 
-func unknownWord(key, word string, known []string) string {
-	text := fmt.Sprintf("no rule reaches the class, and nothing knows the %s %q", key, word)
-	if near := vocabulary.Near(word, known); near != "" {
+// unknownWord is a literal of a class that nothing knows.
+type unknownWord struct {
+	key, word string
+	known     []string
+}
+
+func (u *unknownWord) saysNothing() string { return "no rule reaches the class, and " + u.text() }
+
+func (u *unknownWord) text() string {
+	text := fmt.Sprintf("nothing knows the %s %q", u.key, u.word)
+	if near := u.near(); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return text
 }
 
-// knownWords returns the words of the documents of a world, by key.
-func (x *index) knownWords() map[string]*assertion.Value {
-	if x.words != nil {
-		return x.words
-	}
-	words := map[string][]string{
-		"verb": slices.Concat(vocabulary.AnyVerbs, vocabulary.URLVerbs, []string{"*"}), "namespace": x.places(),
-		"cluster": nil, "tenant": nil, "session": nil, "escalation": nil, "resource": nil,
-	}
-	add := func(s *statement.Statement) {
-		for key, list := range s.Words() {
-			words[key] = append(words[key], list...)
+// unknownWords returns the literals of classes that nothing knows.
+func (p *prover) unknownWords(classes []*assertion.Class) []*unknownWord {
+	var out []*unknownWord
+	for _, c := range classes {
+		for _, q := range c.Holds.Words() {
+			if !p.askers.named[q] {
+				out = append(out, &unknownWord{"principal", q, p.askers.ordered})
+			}
+		}
+		switch p.a.Point {
+		case assertion.Visibility:
+			out = append(out, p.unknownViewWords(c)...)
+		case assertion.Gateway:
+			out = append(out, p.unknownGatewayWords(c)...)
+		default:
+			out = append(out, p.unknownAccessWords(c)...)
 		}
 	}
-	for _, r := range x.rules {
-		add(&statement.Statement{Condition: r.condition})
+	return out
+}
+
+func (p *prover) unknownAccessWords(c *assertion.Class) []*unknownWord {
+	var all vocabularyOf
+	for _, w := range p.worlds() {
+		all.join(w.index.knownWords())
 	}
-	for _, s := range x.world.Deny {
-		add(s)
+	var out []*unknownWord
+	for _, key := range []string{"namespace", "cluster", "tenant", "session", "escalation", "verb"} {
+		for _, word := range c.Texts[key].Words() {
+			if word != "" && !all.knows(key, word) {
+				out = append(out, &unknownWord{key, word, all.words[key]})
+			}
+		}
 	}
-	x.words = make(map[string]*assertion.Value)
-	for key, list := range words {
-		x.words[key] = &assertion.Value{Texts: tables.Once(list)}
+	for _, word := range c.Text("resource").Words() {
+		e := statement.ParseResource(word)
+		groups := []string{e.Group}
+		if v := c.Text("apiGroup"); v != nil {
+			groups = append(v.Words(), "*")
+		}
+		if word != "*" && !slices.ContainsFunc(groups, func(g string) bool { return all.hasResource(e.Word, g) }) {
+			out = append(out, &unknownWord{"resource", word, all.resourcesIn(groups)})
+		}
 	}
-	return x.words
+	return out
+}
+
+// unknownViewWords returns the clusters and types of a class that nothing knows.
+func (p *prover) unknownViewWords(c *assertion.Class) []*unknownWord {
+	var clusters []string
+	types := slices.Clone(statement.StandardTypes)
+	var out []*unknownWord
+	fits := func(name string) bool { return false }
+	for _, w := range p.worlds() {
+		types = append(types, w.customTypes()...)
+		for _, s := range w.index.world.VisibilityStatements(w.at) {
+			clusters = append(clusters, s.Words()["cluster"]...)
+			before := fits
+			fits = func(name string) bool { return before(name) || s.NamesCluster(name) }
+		}
+	}
+	for _, word := range c.Texts["cluster"].Words() {
+		if word != "" && !fits(word) {
+			out = append(out, &unknownWord{"cluster", word, clusters})
+		}
+	}
+	for _, word := range c.Texts["type"].Words() {
+		if !slices.Contains(types, word) {
+			out = append(out, &unknownWord{"type", word, types})
+		}
+	}
+	return out
 }

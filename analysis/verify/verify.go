@@ -38,11 +38,13 @@ type run struct {
 	*Input
 	ctx     context.Context
 	indices map[*statement.World]*index
+	// references are the documents that assertions compare with.
+	references map[*assertion.Assertion]*diff.Side
 }
 
 // Run proves assertions. It returns an error if a proof is not possible.
 func Run(ctx context.Context, in *Input) (*Report, error) {
-	r := &run{Input: in, ctx: ctx, indices: make(map[*statement.World]*index)}
+	r := &run{Input: in, ctx: ctx, indices: make(map[*statement.World]*index), references: make(map[*assertion.Assertion]*diff.Side)}
 	report := &Report{Source: in.Source, Revision: in.Revision, Now: in.Now.UTC(), Assertions: []Result{}, Notes: []Note{}, Diagnostics: []any{}}
 	if in.Base != nil {
 		report.Base = &in.Base.Source
@@ -105,17 +107,14 @@ func (r *run) world(name string, side *diff.Side, at time.Time) *world {
 	if r.indices[w] == nil {
 		r.indices[w] = newIndex(w)
 	}
-	return &world{name, r.indices[w], side.Judge}
+	return &world{name: name, index: r.indices[w], judge: side.Judge, at: at, views: make(map[string]*world)}
 }
 
 // verify returns the verdict of one assertion.
 func (r *run) verify(a *assertion.Assertion) (*Result, error) {
 	out := &Result{
 		Document: a.Document, Name: a.Name, Source: a.At.Source(), Point: a.Point, Form: a.Form,
-		Why: []string{}, Documents: []statement.Document{}, Notes: []Note{},
-	}
-	if a.Point != assertion.Access {
-		return nil, fmt.Errorf("%s: assertions at the point %s are not supported", a.ID(), a.Point)
+		Why: []string{}, Documents: []Document{}, Notes: []Note{},
 	}
 	other, err := r.other(a)
 	if err != nil {
@@ -126,79 +125,104 @@ func (r *run) verify(a *assertion.Assertion) (*Result, error) {
 		return out.finish(a), nil
 	}
 	active, expired := r.exceptions(a)
-	isEmpty := true
-	why := []string{}
-	for _, at := range r.times(a) {
-		r.SetNow(at)
-		p := r.prover(a, other, at)
-		empty, err := p.isEmpty(a.Unless)
-		if err != nil {
-			return nil, err
-		}
-		if empty {
-			continue
-		}
-		isEmpty = false
-		proven, err := p.prove(slices.Concat(a.Unless, active))
-		if err != nil {
-			return nil, err
-		}
-		if w := proven.witness; w != nil {
-			out.setWitness(a, p, w, at, expired)
-			return out.finish(a), nil
-		}
-		why = append(why, proven.why...)
+	provers := r.provers(a, other)
+	text, err := r.saysNothing(a, provers)
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		out.Verdict, out.Text = Vacuous, text
+		return out.finish(a), nil
+	}
+	for _, u := range provers[0].unknownWords(slices.Concat(a.Of, a.Both())) {
+		out.note("unknown-word", "%s", u.text())
+	}
+	found, by, err := r.prove(provers, slices.Concat(a.Unless, active))
+	if err != nil {
+		return nil, err
 	}
 	switch {
-	case isEmpty:
-		out.Verdict, out.Text = Vacuous, "no request is in the class"
-	case len(why) > 0:
-		out.Verdict, out.Why = Unknown, tables.Entries(why)
+	case found.witness != nil:
+		out.setWitness(a, by, found.witness, expired)
+	case len(found.why) > 0:
+		out.Verdict, out.Why = Unknown, found.why
 		out.Text = "no request was found that breaks it, and no proof: " + strings.Join(out.Why, ", ")
 	default:
-		return r.proven(a, other, active, out)
+		if err := r.proven(a, provers, active, out); err != nil {
+			return nil, err
+		}
 	}
 	return out.finish(a), nil
 }
 
-func (r *run) prover(a *assertion.Assertion, other *diff.Side, at time.Time) *prover {
-	all := r.world(worldAll, r.Side, at)
-	if other == nil {
-		return newProver(r.ctx, a, at, all, nil)
+// provers returns a prover for each time at which an assertion is proven.
+func (r *run) provers(a *assertion.Assertion, other *diff.Side) []*prover {
+	var out []*prover
+	for _, at := range r.times(a, other) {
+		all := r.world(worldAll, r.Side, at)
+		switch {
+		case other == nil:
+			out = append(out, newProver(r.ctx, a, at, all, nil))
+		case a.Form == assertion.Independent:
+			out = append(out, newProver(r.ctx, a, at, all, r.world(worldWithout, other, at)))
+		default:
+			out = append(out, newProver(r.ctx, a, at, all, r.world(worldReference, other, at)))
+		}
 	}
-	name := worldReference
-	if a.Form == assertion.Independent {
-		name = worldWithout
+	return out
+}
+
+// prove returns the first witness, with the prover that found it, or why there is no proof.
+func (r *run) prove(provers []*prover, out []*assertion.Class) (*proof, *prover, error) {
+	var why []string
+	for _, p := range provers {
+		r.SetNow(p.now)
+		found, err := p.prove(out)
+		if err != nil || found.witness != nil {
+			return found, p, err
+		}
+		why = append(why, found.why...)
 	}
-	return newProver(r.ctx, a, at, all, r.world(name, other, at))
+	return &proof{why: tables.Entries(why)}, nil, nil
+}
+
+// saysNothing returns why an assertion is vacuous at each time, "" if it is not.
+func (r *run) saysNothing(a *assertion.Assertion, provers []*prover) (string, error) {
+	out := ""
+	for _, p := range provers {
+		r.SetNow(p.now)
+		text, err := p.isEmpty(a.Unless)
+		if err == nil && text == "" {
+			text, err = p.unheardOf()
+		}
+		if err != nil || text == "" {
+			return "", err
+		}
+		if out == "" {
+			out = text
+		}
+	}
+	return out, nil
 }
 
 func (r *run) other(a *assertion.Assertion) (*diff.Side, error) {
 	if a.Documents.Value == "" {
 		return nil, nil
 	}
-	return r.Reference(a)
+	side, err := r.Reference(a)
+	if side != nil {
+		r.references[a] = side
+	}
+	return side, err
 }
 
-// proven returns the verdict of an assertion that holds with its exceptions.
-func (r *run) proven(a *assertion.Assertion, other *diff.Side, active []*assertion.Class, out *Result) (*Result, error) {
-	p := r.prover(a, other, r.Now)
-	r.SetNow(r.Now)
-	if len(a.Exceptions) == 0 { // an exception shows that the class is about something
-		text, err := p.unheardOf()
-		if err != nil {
-			return nil, err
-		}
-		if text != "" {
-			out.Verdict, out.Text = Vacuous, text
-			return out.finish(a), nil
-		}
-	}
+// proven sets the verdict of an assertion that holds with its exceptions.
+func (r *run) proven(a *assertion.Assertion, provers []*prover, active []*assertion.Class, out *Result) error {
 	out.Verdict, out.Text = Holds, "holds for every request of the class"
 	if len(active) > 0 {
-		without, err := r.prover(a, other, r.Now).prove(a.Unless)
+		without, _, err := r.prove(provers, a.Unless)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if without.witness != nil {
 			out.Verdict = Excepted
@@ -206,14 +230,12 @@ func (r *run) proven(a *assertion.Assertion, other *diff.Side, active []*asserti
 		}
 	}
 	holdsWithout := func(classes []*assertion.Class) (bool, error) {
-		proven, err := r.prover(a, other, r.Now).prove(classes)
-		return err == nil && proven.holds(), err
+		found, _, err := r.prove(provers, classes)
+		return err == nil && found.holds(), err
 	}
 	for i, e := range a.Exceptions {
-		if !r.Now.Before(e.Until) {
-			continue
-		}
-		stale := out.Verdict == Holds
+		isActive := r.Now.Before(e.Until)
+		stale := out.Verdict == Holds || !isActive
 		if !stale {
 			var rest []*assertion.Class
 			for j, other := range a.Exceptions {
@@ -223,7 +245,7 @@ func (r *run) proven(a *assertion.Assertion, other *diff.Side, active []*asserti
 			}
 			var err error
 			if stale, err = holdsWithout(slices.Concat(a.Unless, rest)); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if stale {
@@ -235,13 +257,13 @@ func (r *run) proven(a *assertion.Assertion, other *diff.Side, active []*asserti
 	for i := range a.Unless {
 		stale, err := holdsWithout(slices.Concat(a.Unless[:i], a.Unless[i+1:], active))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if stale {
 			out.note("stale-unless", "entry %d of unless is needed by nothing", i)
 		}
 	}
-	return out.finish(a), nil
+	return nil
 }
 
 // soon is how long before its end an exception is noted.
@@ -288,77 +310,4 @@ func (r *run) exceptions(a *assertion.Assertion) (active, expired []*assertion.C
 		}
 	}
 	return active, expired
-}
-
-// bounds returns the times at which documents begin or have ended to hold, sorted.
-func (r *run) bounds() []time.Time {
-	var out []time.Time
-	for _, d := range r.World.Whole().Dated() {
-		for _, at := range d.Dates.Bounds() {
-			out = append(out, at.Time())
-		}
-	}
-	if t := tables.Of[*tables.Sessions](r.World.Whole().Revision.Tables); t != nil {
-		for _, s := range t.Sessions.All() {
-			for _, at := range s.Dates.Bounds() {
-				out = append(out, at.Time())
-			}
-		}
-		for _, s := range t.Debug.All() {
-			for _, at := range s.Dates.Bounds() {
-				out = append(out, at.Time())
-			}
-		}
-	}
-	slices.SortFunc(out, time.Time.Compare)
-	return slices.CompactFunc(out, time.Time.Equal)
-}
-
-// times returns the times at which an assertion is proven: now, or one in each piece
-// between the times at which documents begin or end.
-func (r *run) times(a *assertion.Assertion) []time.Time {
-	bounds := r.bounds()
-	switch {
-	case a.Time.Any && len(bounds) > 0:
-		return append([]time.Time{bounds[0].Add(-time.Second)}, bounds...)
-	case !a.Time.Interval:
-		return []time.Time{r.Now}
-	}
-	var first time.Time
-	switch {
-	case a.Time.From != nil:
-		first = *a.Time.From
-	case len(bounds) > 0:
-		first = bounds[0].Add(-time.Second)
-	default:
-		first = r.Now
-	}
-	if to := a.Time.To; to != nil && first.After(*to) {
-		first = *to
-	}
-	out := []time.Time{first}
-	for _, at := range bounds {
-		if at.After(first) && (a.Time.To == nil || !at.After(*a.Time.To)) {
-			out = append(out, at)
-		}
-	}
-	return out
-}
-
-// until returns the next time at which a verdict may be another one.
-func (r *run) until() *time.Time {
-	next := r.bounds()
-	for i := range r.Assertions {
-		for _, e := range r.Assertions[i].Exceptions {
-			next = append(next, e.Until)
-		}
-	}
-	slices.SortFunc(next, time.Time.Compare)
-	for _, at := range next {
-		if at.After(r.Now) {
-			at = at.UTC()
-			return &at
-		}
-	}
-	return nil
 }

@@ -115,7 +115,7 @@ func (d *draft) change(set func(*statement.Request)) bool {
 	before := d.r
 	next := d.r.Clone()
 	set(next)
-	if object, other := object(before, d.held), object(next, d.held); statement.JSONText(object) == statement.JSONText(other) {
+	if statement.JSONText(d.p.object(before, d.held)) == statement.JSONText(d.p.object(next, d.held)) {
 		return true
 	}
 	d.r = next
@@ -126,10 +126,19 @@ func (d *draft) change(set func(*statement.Request)) bool {
 	return false
 }
 
-func (d *draft) valid() bool { return (d.r.Path != "") != (d.r.Resource != "") && d.r.Verb != "" }
+func (d *draft) valid() bool {
+	if d.p.a.Point == assertion.Visibility {
+		return d.r.Cluster != ""
+	}
+	return (d.r.Path != "") != (d.r.Resource != "") && d.r.Verb != ""
+}
 
 // polish makes the witness as small and as ordinary as it can be.
 func (d *draft) polish() {
+	if d.p.a.Point == assertion.Visibility {
+		d.polishView()
+		return
+	}
 	words := d.words()
 	for range 2 {
 		if d.check == nil {
@@ -287,9 +296,12 @@ func (d *draft) fewerPrincipals() {
 
 // cost orders witnesses: fewer principals, then fewer keys, then more usual verbs.
 func (d *draft) cost() []int {
-	object := object(d.r, d.held)
+	object := d.p.object(d.r, d.held)
 	for _, key := range []string{"user", "groups", "namespace"} {
 		delete(object, key)
+	}
+	if d.p.a.Point == assertion.Visibility {
+		return []int{len(d.held), len(object) + d.viewSize(), int(statement.Bit(d.r.Facts["action"] != view))}
 	}
 	verb := slices.Index(usualVerbs, d.r.Verb)
 	return []int{len(d.held), len(object), cmp.Or(int(statement.Bit(d.r.Resource == "*" || d.r.Verb == "*")), int(statement.Bit(verb < 0)))}

@@ -121,6 +121,9 @@ type LabelTerm struct {
 	Exists bool
 }
 
+// IsUnknown reports whether only labels that the request does not give fit.
+func (l *Labels) IsUnknown() bool { return l != nil && l.Unknown }
+
 // Fits reports whether labels fit; nil labels are unknown.
 func (l *Labels) Fits(labels map[string]string) bool {
 	if l == nil {

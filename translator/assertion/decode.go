@@ -31,15 +31,15 @@ const (
 
 var (
 	forms   = []string{Never, Always, Implies, Disjoint, Equals, Within, Independent, Covers}
-	points  = []string{Access, visibility, gateway}
+	points  = []string{Access, Visibility, Gateway}
 	reasons = []string{"pod", "cel", "extension", "pattern", "items", "custom-type", "gateway", "vacuous"}
 )
 
 // words are those of never and always, by point.
 var words = map[string][]string{
-	Access:     {Allowed, Denied, decided},
-	visibility: {Allowed, Denied, shown},
-	gateway:    {Allowed, Denied, decided, limited},
+	Access:     {Allowed, Denied, Decided},
+	Visibility: {Allowed, Denied, Shown},
+	Gateway:    {Allowed, Denied, Decided, Limited},
 }
 
 func decodeDocument(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
@@ -251,7 +251,7 @@ func (o *one) form() {
 // sameKeys are the keys that two requests may have in common.
 var sameKeys = map[string][]string{
 	Access:     {"verb", "apiGroup", "resource", "subresource", "namespace", "name", "path", "cluster", "tenant", "session", "escalation"},
-	visibility: {"action", "cluster", "type"},
+	Visibility: {"action", "cluster", "type"},
 }
 
 func (o *one) isText(n *syntax.Node, name string) bool {
@@ -276,7 +276,7 @@ func (o *one) word(n *syntax.Node, form string) {
 	}
 	known := words[o.a.Point]
 	if form == Never {
-		known = slices.DeleteFunc(slices.Clone(known), func(w string) bool { return w == limited })
+		known = slices.DeleteFunc(slices.Clone(known), func(w string) bool { return w == Limited })
 	}
 	if o.isKnown(n, form, known) {
 		o.a.Word = n.Value
@@ -313,7 +313,7 @@ func (o *one) implies(n *syntax.Node) {
 		o.Fail(n, diag.BadValue, "write [A, B]", "implies names two subjects, not %d", len(items))
 	}
 	for i, item := range items[:min(len(items), 2)] {
-		o.at(item, Access, visibility)
+		o.at(item, Access, Visibility)
 		list := []*syntax.Node{item}
 		if item.Type == syntax.List {
 			list = item.Items
@@ -340,7 +340,7 @@ func (o *one) disjoint(n *syntax.Node) {
 		o.Fail(n, diag.BadValue, "write [CLASS, CLASS]", "disjoint names two classes, not %d", len(items))
 	}
 	for i, item := range items[:min(len(items), 2)] {
-		o.at(item, Access, visibility)
+		o.at(item, Access, Visibility)
 		o.a.Classes[i] = o.class(item, Disjoint, false)
 	}
 }
@@ -430,7 +430,7 @@ func (o *one) exceptions() {
 		return
 	case len(items) == 0:
 		o.c.Fail(o.c.Field("exceptions").Key, diag.Missing, "", "exceptions is empty")
-	case o.a.Form == Disjoint || o.a.Form == Covers || o.a.Word == limited:
+	case o.a.Form == Disjoint || o.a.Form == Covers || o.a.Word == Limited:
 		o.Fail(at, diag.BadValue, "", "an assertion of the form %s has no exceptions", o.a.Form)
 	case len(items) > maxEntries:
 		o.Fail(at, diag.TooLarge, "", "exceptions has %d entries: must have at most %d", len(items), maxEntries)

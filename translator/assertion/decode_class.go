@@ -12,15 +12,15 @@ import (
 // keys are the keys of classes whose values are texts, by point.
 var keys = map[string][]string{
 	Access:     {"verb", "resource", "apiGroup", "subresource", "namespace", "name", "path", "cluster", "tenant", "session", "escalation"},
-	visibility: {"action", "cluster", "type"},
-	gateway:    {"gateway", "route", "host", "method", "path", "identity"},
+	Visibility: {"action", "cluster", "type"},
+	Gateway:    {"gateway", "route", "host", "method", "path", "identity"},
 }
 
 // labelKeys are the keys of classes whose values are labels, by point.
 var labelKeys = map[string][]string{
 	Access:     {"labels", "namespaceLabels"},
-	visibility: {"clusterLabels"},
-	gateway:    {"headers"},
+	Visibility: {"clusterLabels"},
+	Gateway:    {"headers"},
 }
 
 // oneOf are the only values of some keys.
@@ -61,7 +61,7 @@ func (o *one) class(n *syntax.Node, name string, implies bool) *Class {
 		return nil
 	}
 	k := &Class{Texts: make(map[string]*Value), Labels: make(map[string]*Labels)}
-	if h := o.key(c, "holds", Access, visibility); h != nil {
+	if h := o.key(c, "holds", Access, Visibility); h != nil {
 		if k.Holds = o.holds(h, c.Field("holds").Key); implies {
 			o.Fail(h, diag.BadValue, "implies names the subjects", "a class of implies has no holds")
 		}
@@ -78,7 +78,7 @@ func (o *one) class(n *syntax.Node, name string, implies bool) *Class {
 			k.Labels[key] = o.labels(v, key)
 		}
 	}
-	if v := o.key(c, "item", visibility); v != nil {
+	if v := o.key(c, "item", Visibility); v != nil {
 		k.Item = o.item(v)
 	}
 	c.Done()
@@ -88,7 +88,7 @@ func (o *one) class(n *syntax.Node, name string, implies bool) *Class {
 
 // allKeys returns the keys of all points in a fixed order.
 func allKeys(by map[string][]string) []string {
-	return tables.Once(slices.Concat(by[Access], by[visibility], by[gateway]))
+	return tables.Once(slices.Concat(by[Access], by[Visibility], by[Gateway]))
 }
 
 func pointsOf(by map[string][]string, key string) []string {
@@ -330,7 +330,7 @@ func (o *one) item(n *syntax.Node) *Class {
 	if c == nil {
 		return nil
 	}
-	if o.a.Word != shown {
+	if o.a.Word != Shown {
 		o.Fail(n, diag.BadValue, "", "only shown is about an item")
 	}
 	k := &Class{Texts: make(map[string]*Value), Labels: make(map[string]*Labels)}

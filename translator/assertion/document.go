@@ -26,16 +26,16 @@ const (
 const (
 	Allowed = "allowed"
 	Denied  = "denied"
-	decided = "decided"
-	shown   = "shown"
-	limited = "limited"
+	Decided = "decided"
+	Shown   = "shown"
+	Limited = "limited"
 )
 
 // The points of assertions.
 const (
 	Access     = "access"
-	visibility = "visibility"
-	gateway    = "gateway"
+	Visibility = "visibility"
+	Gateway    = "gateway"
 )
 
 // Document is a writ.dev/v1 Assertions document.
@@ -79,6 +79,14 @@ type Assertion struct {
 
 // ID returns "DOCUMENT/NAME".
 func (a *Assertion) ID() string { return a.Document + "/" + a.Name }
+
+// Both returns the classes of disjoint, none for other forms.
+func (a *Assertion) Both() []*Class {
+	if a.Form != Disjoint {
+		return nil
+	}
+	return a.Classes[:]
+}
 
 // Time is when an assertion is stated. The zero value is the time of the run.
 type Time struct {

@@ -1,0 +1,132 @@
+package verify
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// texts is the headers or the parameters of a request.
+type texts = map[string]string
+
+// headerSets returns the headers that matches and classes tell apart.
+func (s *space) headerSets(p *prover) []texts {
+	by := newKeyed()
+	for _, c := range s.classes {
+		if l := c.Labels["headers"]; l != nil {
+			for _, t := range l.Terms {
+				by.of(strings.ToLower(t.Key)).class(t.Value)
+			}
+			by.tests = append(by.tests, func(set texts) bool { return fitsHeaders(c, set) })
+		}
+	}
+	for _, m := range s.matches {
+		by.match(m.Headers, strings.ToLower)
+		if m.GRPC != nil {
+			by.match([]tables.GatewayValueMatch{{Type: regularExpression, Name: contentType, Value: "application/grpc(?:[+;].*)?"}}, strings.ToLower)
+			by.of(contentType).list.Add("application/grpc")
+		}
+	}
+	return slices.DeleteFunc(by.sets(p), func(set texts) bool { return !fitsHeaders(s.classes[0], set) })
+}
+
+// querySets returns the parameters that matches tell apart.
+func (s *space) querySets(p *prover) []texts {
+	by := newKeyed()
+	for _, m := range s.matches {
+		by.match(m.Query, func(name string) string { return name })
+	}
+	return by.sets(p)
+}
+
+// keyed is values by key, with what tells sets of them apart.
+type keyed struct {
+	keys  []string
+	by    map[string]*telling
+	whole []texts // what one match requires
+	tests []func(texts) bool
+}
+
+func newKeyed() *keyed { return &keyed{by: make(map[string]*telling)} }
+
+func (k *keyed) of(key string) *telling {
+	if k.by[key] == nil {
+		k.keys = append(k.keys, key)
+		k.by[key] = new(telling)
+	}
+	return k.by[key]
+}
+
+// match adds the headers or parameters of a match, by their names as requests have them.
+func (k *keyed) match(list []tables.GatewayValueMatch, nameOf func(string) string) {
+	if len(list) == 0 {
+		return
+	}
+	fits := make(map[string]func(string) bool)
+	set := make(texts)
+	for _, m := range list {
+		name := nameOf(m.Name)
+		t := k.of(name)
+		fits[name] = func(value string) bool { return value == m.Value }
+		if m.Type == regularExpression {
+			expression := "^(?:" + m.Value + ")$"
+			compiled, err := regexp.Compile(expression)
+			if err != nil {
+				fits[name] = func(string) bool { return false }
+				continue
+			}
+			t.list.Patterns = append(t.list.Patterns, expression)
+			fits[name] = compiled.MatchString
+		} else {
+			t.list.Add(m.Value)
+			set[name] = m.Value
+		}
+		t.tests = append(t.tests, fits[name])
+	}
+	k.whole = append(k.whole, set)
+	k.tests = append(k.tests, func(set texts) bool {
+		for name, fit := range fits {
+			if value, has := set[name]; !has || !fit(value) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// sets returns one set for each result of the tests, the smallest first. If there are too
+// many sets, it returns those that one match requires.
+func (k *keyed) sets(p *prover) []texts {
+	all := []texts{nil}
+	for _, key := range k.keys {
+		t := k.by[key]
+		values := t.values()
+		p.isCut = p.isCut || t.list.IsCut()
+		for _, before := range slices.Clone(all) {
+			for _, value := range values {
+				with := texts{key: value}
+				maps.Copy(with, before)
+				all = append(all, with)
+			}
+		}
+		if len(all) > mostSets {
+			p.isCut = true
+			return append([]texts{nil}, k.whole...)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y texts) int { return len(x) - len(y) })
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(all, func(set texts) bool {
+		var key []byte
+		for _, fits := range k.tests {
+			key = append(key, statement.Bit(fits(set)))
+		}
+		isKnown := seen[string(key)]
+		seen[string(key)] = true
+		return isKnown
+	})
+}
