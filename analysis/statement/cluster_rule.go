@@ -153,6 +153,17 @@ func (c *clusterRule) Without(Condition) Condition { return c }
 
 // VisibilityStatements returns the statements of policies that hold at a time.
 func (w *World) VisibilityStatements(now time.Time) []*Statement {
+	return w.monitorStatements(func(p *tables.VisibilityPolicy) bool {
+		return (p.NotBefore == nil || !now.Before(*p.NotBefore)) && (p.NotAfter == nil || !now.After(*p.NotAfter))
+	})
+}
+
+// MonitorStatements returns the statements of policies, whenever they hold.
+func (w *World) MonitorStatements() []*Statement {
+	return w.monitorStatements(func(*tables.VisibilityPolicy) bool { return true })
+}
+
+func (w *World) monitorStatements(holds func(*tables.VisibilityPolicy) bool) []*Statement {
 	v := tables.Of[*tables.Visibility](w.Revision.Tables)
 	if v == nil {
 		return nil
@@ -161,7 +172,7 @@ func (w *World) VisibilityStatements(now time.Time) []*Statement {
 	patterns := make(map[string]*regexp.Regexp)
 	for i := range v.Policies {
 		p := &v.Policies[i]
-		if p.Disabled || p.Malformed || p.NotBefore != nil && now.Before(*p.NotBefore) || p.NotAfter != nil && now.After(*p.NotAfter) {
+		if p.Disabled || p.Malformed || !holds(p) {
 			continue
 		}
 		var not []*tables.VisibilityRule

@@ -11,11 +11,13 @@ import (
 // age marks what fails the run as old if it failed already by the base. If a request breaks
 // the assertion that did not break it by the base, that request is the witness.
 func (r *run) age(a *assertion.Assertion, out *Result) error {
-	if a.Form == assertion.Independent {
-		return nil // the files of the base are not known
-	}
 	base := *r.Input
 	base.Side, base.Base = r.Base, nil
+	if a.Form == assertion.Independent {
+		if base.Reference = r.BaseReference; base.Reference == nil {
+			return nil // the files of the base are not known
+		}
+	}
 	before, err := (&run{Input: &base, ctx: r.ctx, indices: r.indices, references: make(map[*assertion.Assertion]*diff.Side)}).verify(a)
 	if err != nil || !before.Failed {
 		return err
@@ -24,16 +26,14 @@ func (r *run) age(a *assertion.Assertion, out *Result) error {
 		out.Old, out.Failed = true, false
 		return nil
 	}
-	if a.Documents.Value != "" || !slices.Contains([]string{assertion.Never, assertion.Always, assertion.Within, assertion.Equals}, a.Form) {
-		return nil // a request that is new is not searched for
-	}
 	active, expired := r.exceptions(a)
 	isProven := true
-	for _, at := range r.times(a, nil) {
-		r.SetNow(at)
-		w := r.world(worldBase, r.Base, at)
-		p := newProver(r.ctx, a, at, r.world(worldAll, r.Side, at), w)
-		p.other, p.base = nil, w
+	provers, err := r.newProvers(a)
+	if err != nil {
+		return err
+	}
+	for _, p := range provers {
+		r.SetNow(p.now)
 		found, err := p.prove(slices.Concat(a.Unless, active))
 		if err != nil {
 			return err
@@ -50,6 +50,30 @@ func (r *run) age(a *assertion.Assertion, out *Result) error {
 	return nil
 }
 
+// newProvers returns provers that look for requests that do not break the assertion by the
+// base.
+func (r *run) newProvers(a *assertion.Assertion) ([]*prover, error) {
+	var baseOther *diff.Side
+	var err error
+	if a.Form == assertion.Independent {
+		if baseOther, err = r.BaseReference(a); err != nil {
+			return nil, err
+		}
+		if baseOther == nil { // no file fits there
+			baseOther = r.Base
+		}
+	}
+	provers := r.provers(a, r.references[a])
+	for _, p := range provers {
+		p.base = r.world(worldBase, r.Base, p.now)
+		if baseOther != nil {
+			p.baseOther = r.world(worldBase, baseOther, p.now)
+		}
+		p.know(p.base.index)
+	}
+	return provers, nil
+}
+
 // worldBase is the revision that an assertion failed by already. No witness shows it.
 const worldBase = "base"
 
@@ -64,28 +88,59 @@ func (out *Result) setWitness(a *assertion.Assertion, p *prover, w *Witness, exp
 
 // newPlans returns plans whose requests do not break the assertion by the base.
 func (p *prover) newPlans(plans []plan) []plan {
+	allowed := allowedAt(p.a.Point)
+	refused := p.others(allowed)
 	var out []plan
 	for _, one := range plans {
-		broken := allowedAt(p.a.Point)
+		with := func(more ...demand) {
+			next := one
+			next.demands = append(slices.Clone(one.demands), more...)
+			out = append(out, next)
+		}
 		switch {
 		case p.a.Form == assertion.Never:
-			broken = p.outcomes()
+			with(demand{world: p.base, outcomes: p.others(p.outcomes())})
 		case p.a.Form == assertion.Always:
-			broken = p.others(p.outcomes())
-		case !slices.Contains(one.demands[0].outcomes, statement.OutcomeAllow):
-			broken = p.others(broken)
+			with(demand{world: p.base, outcomes: p.outcomes()})
+		case p.a.Form == assertion.Implies:
+			with(demand{p.base, refused, p.a.Subjects[0]})
+			with(demand{p.base, allowed, p.a.Subjects[1]})
+		case p.a.Form == assertion.Independent:
+			for _, o := range outcomesAt[p.a.Point] {
+				with(demand{world: p.base, outcomes: []string{o}}, demand{world: p.baseOther, outcomes: []string{o}})
+			}
+		case p.other != nil && p.a.Form == assertion.Equals:
+			for _, o := range one.demands[1].outcomes {
+				next := plan{demands: []demand{one.demands[0], {world: p.other, outcomes: []string{o}}, {world: p.base, outcomes: []string{o}}}}
+				out = append(out, next)
+			}
+		case one.demands[0].outcomes[0] == statement.OutcomeAllow || p.a.Form == assertion.Within:
+			with(demand{world: p.base, outcomes: refused})
+		default:
+			with(demand{world: p.base, outcomes: allowed})
 		}
-		one.demands = append(slices.Clone(one.demands), demand{world: p.base, outcomes: p.others(broken)})
-		out = append(out, one)
 	}
 	return out
 }
 
+// baseAsks returns the requests that would break the assertion by the base.
+func (p *prover) baseAsks() []ask {
+	switch {
+	case p.a.Form == assertion.Implies:
+		return []ask{{p.base, p.a.Subjects[0]}, {p.base, p.a.Subjects[1]}}
+	case p.baseOther != nil:
+		return []ask{{world: p.base}, {world: p.baseOther}}
+	case p.other != nil:
+		return []ask{{world: p.base}, {world: p.other}}
+	}
+	return []ask{{world: p.base}}
+}
+
 // isNew reports whether a request does not break the assertion by the base.
 func (p *prover) isNew(r *statement.Request, held []string) (bool, error) {
-	if p.base == nil {
-		return true, nil
+	if p.base == nil || p.a.Form == assertion.Disjoint || p.a.Form == assertion.Covers {
+		return true, nil // pairs and places are compared as a whole
 	}
-	_, got, err := p.decide(r, held, []ask{{world: p.base}})
+	_, got, err := p.decide(r, held, p.baseAsks())
 	return err == nil && !p.breaks(r, got), err
 }

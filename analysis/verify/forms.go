@@ -54,26 +54,48 @@ func (p *prover) proveDisjoint() (*proof, error) {
 	return &proof{why: tables.Entries(why)}, nil
 }
 
-// eachPair calls a function with the goals of requests of two classes of the assertion.
+// eachPair calls a function with the goals of requests of two classes of the assertion. With
+// a base, one of the two requests is not allowed by it.
 func (p *prover) eachPair(c, d *assertion.Class, visit func(first, second *goal)) {
-	goals := func(c *assertion.Class, i int) []goal {
-		var out []goal
-		for _, k := range p.kinds(c, p.a.Classes[i]) {
-			for _, outcome := range allowedAt(p.a.Point) {
-				for _, way := range p.ways(p.all, outcome, k, nil) {
-					out = append(out, goal{kind: k, parts: way})
+	each := func(one, other []goal) {
+		for _, first := range one {
+			for _, second := range other {
+				if first.kind.agrees(second.kind, p.a.Same) {
+					visit(&first, &second)
 				}
 			}
 		}
-		return out
 	}
-	for _, first := range goals(c, 0) {
-		for _, second := range goals(d, 1) {
-			if first.kind.agrees(second.kind, p.a.Same) {
-				visit(&first, &second)
+	first, isNew := p.goalsOfPair(c, 0)
+	second, isNewToo := p.goalsOfPair(d, 1)
+	if p.base == nil {
+		each(first, second)
+		return
+	}
+	each(isNew, second)
+	each(first, isNewToo)
+}
+
+// goalsOfPair returns the goals of one request of a pair, and those whose requests are, besides, not
+// allowed by the base.
+func (p *prover) goalsOfPair(c *assertion.Class, i int) (all, isNew []goal) {
+	allowed := allowedAt(p.a.Point)
+	for _, k := range p.kinds(c, p.a.Classes[i]) {
+		for _, outcome := range allowed {
+			for _, way := range p.ways(p.all, outcome, k, nil) {
+				all = append(all, goal{kind: k, parts: way})
+				if p.base == nil {
+					continue
+				}
+				for _, before := range p.others(allowed) {
+					for _, base := range p.ways(p.base, before, k, nil) {
+						isNew = append(isNew, goal{kind: k, parts: slices.Concat(way, base)})
+					}
+				}
 			}
 		}
 	}
+	return all, isNew
 }
 
 // pair is two requests of one subject.
@@ -183,12 +205,15 @@ func (p *prover) judgePair(f pair) (*Witness, error) {
 					return false
 				}
 			}
-			return slices.Contains(allowedAt(p.a.Point), got[0]) && p.isIn(d.r, d.held) && p.fitsAny(p.a.Classes[i:i+1], d.r, d.held)
+			with := f
+			with.r[i] = d.r
+			return slices.Contains(allowedAt(p.a.Point), got[0]) && !p.isOldPair(with) && p.isIn(d.r, d.held) && p.fitsAny(p.a.Classes[i:i+1], d.r, d.held)
 		}
 		if !d.accept() {
 			return nil, d.err
 		}
 		d.polish()
+		f.r[i] = d.r
 		w.Requests = append(w.Requests, d.requests...)
 		if w.r == nil {
 			w.r = d.r
@@ -197,10 +222,30 @@ func (p *prover) judgePair(f pair) (*Witness, error) {
 	return w, nil
 }
 
+// isOldPair reports whether both requests of a pair are allowed by the base.
+func (p *prover) isOldPair(f pair) bool {
+	if p.base == nil {
+		return false
+	}
+	for _, r := range f.r {
+		_, got, err := p.decide(r, f.held, []ask{{world: p.base}})
+		if err != nil || !slices.Contains(allowedAt(p.a.Point), got[0]) {
+			return false
+		}
+	}
+	return true
+}
+
 // proveCovers looks for a namespace in which no principal alone is allowed everything.
 func (p *prover) proveCovers() (*proof, error) {
 	var why []string
 	for _, place := range p.places() {
+		if isOld, err := p.isOldPlace(place); isOld || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		w, reasons, err := p.uncovered(place)
 		if w != nil || err != nil {
 			return &proof{witness: w}, err
@@ -208,6 +253,20 @@ func (p *prover) proveCovers() (*proof, error) {
 		why = append(why, reasons...)
 	}
 	return &proof{why: tables.Entries(why)}, nil
+}
+
+// isOldPlace reports whether the base has a namespace and does not cover it.
+func (p *prover) isOldPlace(place string) (bool, error) {
+	if p.base == nil {
+		return false, nil
+	}
+	before := newProver(p.ctx, p.a, p.now, p.base, nil)
+	before.out = p.out
+	if !slices.Contains(before.places(), place) {
+		return false, nil
+	}
+	w, _, err := before.uncovered(place)
+	return w != nil, err
 }
 
 // places returns the namespaces that documents name and the class has.

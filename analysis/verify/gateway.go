@@ -135,8 +135,7 @@ func fitsIdentity(c *assertion.Class, isPresent bool) bool {
 // is not valid.
 func (p *prover) cross(a *asked, object map[string]any) (*crossing, error) {
 	x := &crossing{asked: a, object: object}
-	worlds := p.worlds()
-	for i, w := range worlds {
+	for i, w := range p.worlds() {
 		v, err := w.judge(p.ctx, statement.PointGateway, statement.Encode(object))
 		if p.ctx.Err() != nil {
 			return nil, p.ctx.Err()
@@ -153,7 +152,7 @@ func (p *prover) cross(a *asked, object map[string]any) (*crossing, error) {
 		x.isTied = x.isTied || slices.ContainsFunc(d.Warnings, func(text string) bool { return strings.HasPrefix(text, "route-conflict: ") })
 		x.targets = append(x.targets, v.Target)
 		x.got = append(x.got, v.Outcome)
-		if w != p.base || i == 0 {
+		if i < len(p.asks()) {
 			x.requests = append(x.requests, WitnessRequest{World: w.name, Request: object, Outcome: v.Outcome, Decision: v.Decision})
 		}
 	}
@@ -161,37 +160,54 @@ func (p *prover) cross(a *asked, object map[string]any) (*crossing, error) {
 }
 
 // breaksAt reports whether a request breaks the assertion, and does not by the base.
-func (p *prover) breaksAt(x *crossing) bool {
-	got := x.got
-	if p.base != nil {
-		if p.breaks(nil, got[len(got)-1:]) {
-			return false
-		}
-		got = got[:len(got)-1]
+func (p *prover) breaksAt(x *crossing) bool { return p.isBroken(x.got) }
+
+// isBroken is breaksAt for the outcomes in each world.
+func (p *prover) isBroken(got []string) bool {
+	if p.base == nil {
+		return p.breaks(nil, got)
 	}
-	return p.breaks(nil, got)
+	asks := len(p.asks())
+	before := slices.Clone(got[asks:]) // by the base, and by the base without some files
+	if p.other != nil && p.baseOther == nil {
+		before = append(before, got[1])
+	}
+	return p.breaks(nil, got[:asks]) && !p.breaks(nil, before)
 }
 
-// isOpen reports whether conditions may decide requests like x in another way.
+// isOpen reports whether conditions may decide requests like x in another way, so that they
+// break the assertion.
 func (p *prover) isOpen(x *crossing) bool {
 	var same []string
 	isOpen := false
+	possible := [][]string{nil} // the outcomes in each world
 	for i, w := range p.worlds() {
 		steps := []*tables.GatewaySteps{w.stepsOf(x.targets[i])}
 		if x.isTied {
 			steps = w.allSteps()
 		}
+		outcomes := []string{x.got[i]}
 		for _, s := range steps {
-			if hasConditions(s, x.asked.identity) {
-				isOpen = true
-				if !x.isTied && !reviews(s) {
-					same = append(same, s.ID)
-				}
+			if !hasConditions(s, x.asked.identity) {
+				continue
+			}
+			isOpen, outcomes = true, []string{statement.OutcomeAllow, statement.OutcomeDeny}
+			if !x.isTied && !reviews(s) {
+				same = append(same, s.ID)
 			}
 		}
+		var grown [][]string
+		for _, before := range possible {
+			for _, outcome := range outcomes {
+				grown = append(grown, append(slices.Clone(before), outcome))
+			}
+		}
+		possible = grown
 	}
-	// The same conditions decide a request alike in two worlds.
-	return isOpen && (p.other == nil || p.base != nil || len(same) != 2 || same[0] != same[1])
+	if p.other != nil && p.base == nil && len(same) == 2 && same[0] == same[1] {
+		return false // the same conditions decide a request alike in two worlds
+	}
+	return isOpen && slices.ContainsFunc(possible, p.isBroken)
 }
 
 // hasConditions reports whether conditions of a policy decide requests with or without an

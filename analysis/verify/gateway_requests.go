@@ -321,7 +321,7 @@ func (s *space) paths(p *prover) []string {
 			fits("^(?:" + m.Path + ")$")
 		default:
 			prefix := strings.TrimRight(m.Path, "/")
-			t.list.Add(prefix+"/", prefix)
+			t.list.Add(prefix, prefix+"/")
 			fits("^" + regexp.QuoteMeta(prefix) + "(?:/|$)")
 		}
 	}

@@ -31,7 +31,7 @@ type rule struct {
 
 // newIndex returns the index of the point access.
 func newIndex(w *statement.World) *index {
-	named := w.Named()
+	named := w.Whole().Named()
 	return indexOf(&index{world: w, point: statement.PointAccess, deny: w.Deny, named: named, ordered: slices.Sorted(maps.Keys(named))}, func(add func(*statement.Statement)) {
 		for s := range w.All("") {
 			add(s)

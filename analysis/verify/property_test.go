@@ -122,6 +122,9 @@ func (w writer) assertions(n int) []byte {
 		if w.IntN(4) == 0 {
 			a["alone"] = true
 		}
+		if w.IntN(4) == 0 && a["disjoint"] == nil && a["implies"] == nil {
+			a["exceptions"] = []any{object{"of": w.class(), "until": w.Pick("1969-01-01T00:00:00Z", "1971-01-01T00:00:00Z"), "reason": "r"}}
+		}
 		list = append(list, a)
 	}
 	text, err := json.Marshal(object{"apiVersion": "writ.dev/v1", "kind": "Assertions", "metadata": object{"name": "d"}, "spec": object{"apart": []any{[]any{"group:g1", "group:g2"}}, "assertions": list}})
@@ -202,7 +205,8 @@ func breaks(t *testing.T, side *diff.Side, names map[string]bool, a *assertion.A
 		return slices.ContainsFunc(list, func(c *assertion.Class) bool { return isIn(c, asked, named) })
 	}
 	holdsApart := slices.Contains(held(asked), a.Apart[0][0]) && slices.Contains(held(asked), a.Apart[0][1])
-	if !one(a.Of) || one(a.Unless) || a.Form != assertion.Implies && (a.Alone && len(held(asked)) != 1 || holdsApart) {
+	isExcepted := slices.ContainsFunc(a.Exceptions, func(e assertion.Exception) bool { return now.Before(e.Until) && one(e.Of) })
+	if !one(a.Of) || one(a.Unless) || isExcepted || a.Form != assertion.Implies && (a.Alone && len(held(asked)) != 1 || holdsApart) {
 		return false, false
 	}
 	outcome := revisions.Outcome(t, side, asked)
@@ -270,8 +274,49 @@ func disjoint(t *testing.T, side *diff.Side, a *assertion.Assertion, got *verify
 	return ""
 }
 
-// A verdict is true: what holds survives random requests of its class, and the witness of
-// what fails breaks it, with the engine as the judge.
+// untrue returns why a verdict is not true, empty if it is: what holds survives random requests
+// of its class, and the witness of what fails breaks it. It counts the requests of what holds.
+func untrue(t *testing.T, side *diff.Side, a *assertion.Assertion, got *verify.Result, requests []object, tried *int) string {
+	t.Helper()
+	if a.Form == assertion.Disjoint {
+		return disjoint(t, side, a, got, requests)
+	}
+	names := side.World.Named()
+	switch got.Verdict {
+	case verify.Fails:
+		r := got.Witness.Requests[0].Request
+		if in, broken := breaks(t, side, names, a, r); !in || !broken {
+			return fmt.Sprintf("the witness %s is in the class: %t, breaks it: %t", revisions.Text(r), in, broken)
+		}
+	case verify.Unknown:
+		return fmt.Sprintf("%v, and no statement is opaque", got.Why)
+	default:
+		for _, r := range requests {
+			in, broken := breaks(t, side, names, a, r)
+			if in {
+				*tried++
+			}
+			if broken {
+				return revisions.Text(r) + " breaks it"
+			}
+		}
+	}
+	return ""
+}
+
+// run verifies assertions at the time zero.
+func run(t *testing.T, side *diff.Side, list []assertion.Assertion) *verify.Report {
+	t.Helper()
+	report, err := verify.Run(t.Context(), &verify.Input{Side: side, Assertions: list, Now: now, SetNow: func(time.Time) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+var now = time.Unix(0, 0)
+
+// A verdict is true, with the engine as the judge.
 func TestVerdictsAreThoseOfTheEngine(t *testing.T) {
 	verdicts := make(map[string]int)
 	tried := 0
@@ -281,52 +326,115 @@ func TestVerdictsAreThoseOfTheEngine(t *testing.T) {
 		side := revisions.Of(t, documents)
 		text := w.assertions(20)
 		list := decoded(t, text)
-		report, err := verify.Run(t.Context(), &verify.Input{Side: side, Assertions: list, Now: time.Unix(0, 0), SetNow: func(time.Time) {}})
-		if err != nil {
-			t.Fatalf("seed %d: %v\n%s\n%s", *seed+uint64(n), err, text, strings.Join(documents, "\n"))
-		}
-		var requests []object
-		for range 300 {
-			requests = append(requests, w.Request())
-		}
-		names := side.World.Named()
+		report := run(t, side, list)
+		requests := w.requests(300)
 		for i := range list {
 			a, got := &list[i], &report.Assertions[i]
 			verdicts[got.Verdict]++
-			fail := func(format string, args ...any) {
-				t.Fatalf("seed %d: %s is %s: %s\n%s\n%s", *seed+uint64(n), a.ID(), got.Verdict, fmt.Sprintf(format, args...), text, strings.Join(documents, "\n"))
-			}
-			if a.Form == assertion.Disjoint {
-				if why := disjoint(t, side, a, got, requests); why != "" {
-					fail("%s", why)
-				}
-				continue
-			}
-			switch got.Verdict {
-			case verify.Fails:
-				r := got.Witness.Requests[0].Request
-				if in, broken := breaks(t, side, names, a, r); !in || !broken {
-					fail("the witness %s is in the class: %t, breaks it: %t", revisions.Text(r), in, broken)
-				}
-			case verify.Unknown:
-				fail("%v, and no statement is opaque", got.Why)
-			default:
-				for _, r := range requests {
-					in, broken := breaks(t, side, names, a, r)
-					if in {
-						tried++
-					}
-					if broken {
-						fail("%s breaks it", revisions.Text(r))
-					}
-				}
+			if why := untrue(t, side, a, got, requests, &tried); why != "" {
+				t.Fatalf("seed %d: %s is %s: %s\n%s\n%s", *seed+uint64(n), a.ID(), got.Verdict, why, text, strings.Join(documents, "\n"))
 			}
 		}
 	}
-	if verdicts[verify.Holds] < *worlds || verdicts[verify.Fails] < *worlds || tried < 50**worlds {
+	if verdicts[verify.Holds] < *worlds || verdicts[verify.Fails] < *worlds || verdicts[verify.Excepted] == 0 || tried < 50**worlds {
 		t.Errorf("%v, %d requests: the test proves too little", verdicts, tried)
 	}
 	t.Logf("%v, %d requests of what holds", verdicts, tried)
+}
+
+func (w writer) requests(n int) []object {
+	var out []object
+	for range n {
+		out = append(out, w.Request())
+	}
+	return out
+}
+
+// The test above finds a prover that is spoilt: one that proves something else than what is
+// asserted, or from other documents than those that the engine decides by.
+func TestSpoiltProversAreFound(t *testing.T) {
+	isDenyPolicy := func(document string) bool { return strings.Contains(document, "kind: DenyPolicy") }
+	isDenial := func(document string) bool { return strings.Contains(document, "deny: true") }
+	without := func(is func(string) bool) func(*testing.T, []string, *diff.Side) *diff.Side {
+		return func(t *testing.T, documents []string, side *diff.Side) *diff.Side {
+			var rest []string
+			for _, document := range documents {
+				if is(document) {
+					document = strings.ReplaceAll(strings.ReplaceAll(document, "deny: true", "deny: false"), "verbs: [", "verbs: [none-of-them, ")
+				}
+				if !isDenyPolicy(document) || !is(document) {
+					rest = append(rest, document)
+				}
+			}
+			return &diff.Side{World: revisions.Of(t, rest).World, Judge: side.Judge}
+		}
+	}
+	for name, spoil := range map[string]struct {
+		side      func(t *testing.T, documents []string, side *diff.Side) *diff.Side
+		assertion func(a *assertion.Assertion)
+	}{
+		"deny policies are ignored":   {side: without(isDenyPolicy)},
+		"deny rules are ignored":      {side: without(isDenial)},
+		"unless is not subtracted":    {assertion: func(a *assertion.Assertion) { a.Unless = nil }},
+		"one principal only":          {assertion: func(a *assertion.Assertion) { a.Alone = true }},
+		"apart is not read":           {assertion: func(a *assertion.Assertion) { a.Apart = [][]string{{"group:x", "group:y"}} }},
+		"other values are left out":   {assertion: named},
+		"exceptions after their end":  {assertion: func(a *assertion.Assertion) { extend(a, now.Add(time.Hour)) }},
+		"exceptions before their end": {assertion: func(a *assertion.Assertion) { extend(a, now.Add(-time.Hour)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tried := 0
+			for n := range 40 {
+				w := writer{revisions.Random{Rand: rand.New(rand.NewPCG(uint64(n), 7))}}
+				documents := w.Documents()
+				side := revisions.Of(t, documents)
+				list := decoded(t, w.assertions(20))
+				given := slices.Clone(list)
+				proven := side
+				if spoil.side != nil {
+					proven = spoil.side(t, documents, side)
+				}
+				for i := range given {
+					if spoil.assertion != nil {
+						spoil.assertion(&given[i])
+					}
+				}
+				report, err := verify.Run(t.Context(), &verify.Input{Side: proven, Assertions: given, Now: now, SetNow: func(time.Time) {}})
+				if err != nil {
+					return // a disagreement, which is never printed as a result
+				}
+				requests := w.requests(300)
+				for i := range list {
+					if untrue(t, side, &list[i], &report.Assertions[i], requests, &tried) != "" {
+						return
+					}
+				}
+			}
+			t.Error("the test does not find it")
+		})
+	}
+}
+
+// named replaces each value that a class does not have by those of the words that are known.
+func named(a *assertion.Assertion) {
+	for i, c := range a.Of {
+		with := &assertion.Class{Holds: c.Holds, Labels: c.Labels, Texts: maps.Clone(c.Texts)}
+		for key, v := range c.Texts {
+			if key == "verb" && len(v.Not) > 0 {
+				with.Texts[key] = &assertion.Value{Texts: slices.DeleteFunc([]string{"get"}, func(word string) bool { return !v.Fits(word) })}
+			}
+		}
+		a.Of = slices.Clone(a.Of)
+		a.Of[i] = with
+	}
+}
+
+// extend sets the end of each exception.
+func extend(a *assertion.Assertion, until time.Time) {
+	a.Exceptions = slices.Clone(a.Exceptions)
+	for i := range a.Exceptions {
+		a.Exceptions[i].Until = until
+	}
 }
 
 // What is old by a base is broken by no request that did not break it there.
@@ -341,7 +449,7 @@ func TestOldFailuresAreNotNew(t *testing.T) {
 		side, base := revisions.Of(t, edited), revisions.Of(t, documents)
 		text := w.assertions(20)
 		list := decoded(t, text)
-		in := &verify.Input{Side: side, Base: base, Assertions: list, Now: time.Unix(0, 0), SetNow: func(time.Time) {}}
+		in := &verify.Input{Side: side, Base: base, Assertions: list, Now: now, SetNow: func(time.Time) {}}
 		report, err := verify.Run(t.Context(), in)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", *seed+uint64(n), err, text)

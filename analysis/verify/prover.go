@@ -48,8 +48,9 @@ type prover struct {
 	all *world
 	// other are the documents that the assertion compares with, nil without any.
 	other *world
-	// base are the documents by which a witness must not break the assertion, nil without any.
-	base *world
+	// base are the documents by which a witness must not break the assertion, nil without any,
+	// and baseOther those of the base without the files of the form independent.
+	base, baseOther *world
 
 	askers     *askers
 	conditions []*assertion.Holds
@@ -63,15 +64,22 @@ type prover struct {
 }
 
 func newProver(ctx context.Context, a *assertion.Assertion, now time.Time, all, other *world) *prover {
-	named, ordered := all.index.named, all.index.ordered
-	if other != nil {
-		named = maps.Clone(named)
-		maps.Copy(named, other.index.named)
-		ordered = slices.Sorted(maps.Keys(named))
+	p := &prover{
+		ctx: ctx, a: a, now: now, all: all, other: other, conditions: conditions(a), kindsOf: make(map[*assertion.Class][]*kind),
+		askers: newAskers(a, all.index.named, all.index.ordered),
 	}
-	return &prover{
-		ctx: ctx, a: a, now: now, all: all, other: other,
-		askers: newAskers(a, named, ordered), conditions: conditions(a), kindsOf: make(map[*assertion.Class][]*kind),
+	if other != nil {
+		p.know(other.index)
+	}
+	return p
+}
+
+// know adds the principals that other documents name.
+func (p *prover) know(x *index) {
+	named := maps.Clone(p.askers.named)
+	maps.Copy(named, x.named)
+	if len(named) > len(p.askers.named) {
+		p.askers = newAskers(p.a, named, slices.Sorted(maps.Keys(named)))
 	}
 }
 
@@ -240,7 +248,7 @@ func (p *prover) plansOfList(allowed, refused []string) []plan {
 func (p *prover) goals(c *assertion.Class) []goal {
 	var out []goal
 	plans := p.plans()
-	if p.base != nil && p.a.Word != assertion.Shown {
+	if p.base != nil && p.a.Word != assertion.Shown { // items are compared by the engine
 		plans = p.newPlans(plans)
 	}
 	for _, k := range p.kinds(c) {
@@ -344,7 +352,7 @@ func (p *prover) object(r *statement.Request, held []string) map[string]any {
 
 // isIn reports whether a request of some principals is in the class of the assertion.
 func (p *prover) isIn(r *statement.Request, held []string) bool {
-	return p.askers.admits(held) && p.fitsAny(p.a.Of, r, held) && !p.fitsAny(p.out, r, held)
+	return p.isSomebody(held) && p.askers.admits(held) && p.fitsAny(p.a.Of, r, held) && !p.fitsAny(p.out, r, held)
 }
 
 func (p *prover) fitsAny(list []*assertion.Class, r *statement.Request, held []string) bool {

@@ -186,7 +186,7 @@ func (p *prover) unknownViewWords(c *assertion.Class) []*unknownWord {
 	fits := func(name string) bool { return false }
 	for _, w := range p.worlds() {
 		types = append(types, w.customTypes()...)
-		for _, s := range w.index.world.VisibilityStatements(w.at) {
+		for _, s := range w.index.world.MonitorStatements() {
 			clusters = append(clusters, s.Words()["cluster"]...)
 			before := fits
 			fits = func(name string) bool { return before(name) || s.NamesCluster(name) }

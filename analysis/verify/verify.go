@@ -31,6 +31,9 @@ type Input struct {
 	Before *Report
 	// Pause, if not nil, is called before each proof.
 	Pause func()
+	// BaseReference returns the documents of the base without the ones that an assertion names.
+	// It is nil without a base.
+	BaseReference func(*assertion.Assertion) (*diff.Side, error)
 }
 
 // run is the state of one Run.
@@ -192,7 +195,7 @@ func (r *run) saysNothing(a *assertion.Assertion, provers []*prover) (string, er
 	for _, p := range provers {
 		r.SetNow(p.now)
 		text, err := p.isEmpty(a.Unless)
-		if err == nil && text == "" {
+		if err == nil && text == "" && len(a.Exceptions) == 0 { // an exception shows that the class is about something
 			text, err = p.unheardOf()
 		}
 		if err != nil || text == "" {

@@ -106,7 +106,7 @@ func (p *prover) types(classes []*assertion.Class) []string {
 // worlds returns the worlds of the assertion, and the base.
 func (p *prover) worlds() []*world {
 	out := []*world{p.all}
-	for _, w := range []*world{p.other, p.base} {
+	for _, w := range []*world{p.other, p.base, p.baseOther} {
 		if w != nil {
 			out = append(out, w)
 		}
@@ -121,7 +121,7 @@ func (w *world) customTypes() []string {
 		return nil
 	}
 	names := slices.Collect(maps.Keys(t.Types))
-	for _, s := range w.index.world.VisibilityStatements(w.at) {
+	for _, s := range w.index.world.MonitorStatements() {
 		names = append(names, slices.Collect(maps.Keys(s.VisibilityRule().Entries))...)
 	}
 	return slices.DeleteFunc(tables.Entries(names), func(name string) bool { return slices.Contains(statement.StandardTypes, name) })

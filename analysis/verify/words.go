@@ -23,6 +23,10 @@ func (x *index) knownWords() *vocabularyOf {
 	if x.vocabulary != nil {
 		return x.vocabulary
 	}
+	if whole := x.world.Whole(); whole != x.world { // a document that has ended names its words
+		x.vocabulary = newIndex(whole).knownWords()
+		return x.vocabulary
+	}
 	out := &vocabularyOf{
 		words: map[string][]string{
 			"verb": slices.Concat(vocabulary.AnyVerbs, vocabulary.URLVerbs, []string{"*"}), "namespace": x.places(),

@@ -108,6 +108,9 @@ func decodeApart(d *syntax.Decoder, c *syntax.Cursor) [][]string {
 			c.Fail(n, diag.WrongType, "", "apart must be a list of lists of principals, not %s", syntax.Describe(n))
 			continue
 		}
+		if len(n.Items) == 0 {
+			c.Fail(c.Field("apart").Key, diag.Missing, "", "a list of apart is empty")
+		}
 		out = append(out, principals(d, n.Items))
 	}
 	return out
@@ -319,7 +322,7 @@ func (o *one) implies(n *syntax.Node) {
 			list = item.Items
 		}
 		if len(list) == 0 {
-			o.Fail(item, diag.Missing, "", "a subject of implies is empty")
+			o.c.Fail(o.c.Field(Implies).Key, diag.Missing, "", "a subject of implies is empty")
 		}
 		users := 0
 		for _, p := range principals(o.Decoder, list) {
@@ -350,8 +353,24 @@ func (o *one) independent(n *syntax.Node) {
 	if c := o.Cursor(n, Independent, false); c != nil {
 		if path := c.Required("documents"); path != nil {
 			o.a.Documents = o.Text(path)
+			if o.a.Form == Independent {
+				o.filePattern(path)
+			}
 		}
 		c.Done()
+	}
+}
+
+// filePattern checks a pattern of files, whose parts are patterns or "**".
+func (o *one) filePattern(n *syntax.Node) {
+	for part := range strings.SplitSeq(n.Value, "/") {
+		if part == "**" {
+			continue
+		}
+		if _, problem, hint := tables.ParsePathGlob(part); problem != "" {
+			o.Fail(n, diag.BadPattern, hint, "pattern %s %s", syntax.Quote(n.Value), problem)
+			return
+		}
 	}
 }
 

@@ -68,9 +68,7 @@ func (o *one) class(n *syntax.Node, name string, implies bool) *Class {
 	}
 	for _, key := range allKeys(keys) {
 		if v := o.key(c, key, pointsOf(keys, key)...); v != nil {
-			if k.Texts[key] = o.value(v, c.Field(key).Key, key, nil); oneOf[key] != nil && v.Type == syntax.String {
-				o.CheckOneOf(v, key, oneOf[key]...)
-			}
+			k.Texts[key] = o.value(v, c.Field(key).Key, key, nil)
 		}
 	}
 	for _, key := range allKeys(labelKeys) {
@@ -189,6 +187,8 @@ func (o *one) text(n *syntax.Node, key string) bool {
 	}
 	plain := n.Value
 	switch {
+	case oneOf[key] != nil:
+		return o.CheckOneOf(n, key, oneOf[key]...)
 	case plain == "*" && slices.Contains(mayBeStar, key):
 		return true
 	case key == "resource":
