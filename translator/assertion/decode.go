@@ -315,8 +315,10 @@ func (o *one) implies(n *syntax.Node) {
 	if len(items) > 0 && len(items) != 2 {
 		o.Fail(n, diag.BadValue, "write [A, B]", "implies names two subjects, not %d", len(items))
 	}
+	if !o.at(n, Access, Visibility) {
+		return
+	}
 	for i, item := range items[:min(len(items), 2)] {
-		o.at(item, Access, Visibility)
 		list := []*syntax.Node{item}
 		if item.Type == syntax.List {
 			list = item.Items
@@ -342,8 +344,10 @@ func (o *one) disjoint(n *syntax.Node) {
 	if len(items) > 0 && len(items) != 2 {
 		o.Fail(n, diag.BadValue, "write [CLASS, CLASS]", "disjoint names two classes, not %d", len(items))
 	}
+	if !o.at(n, Access, Visibility) {
+		return
+	}
 	for i, item := range items[:min(len(items), 2)] {
-		o.at(item, Access, Visibility)
 		o.a.Classes[i] = o.class(item, Disjoint, false)
 	}
 }
