@@ -92,32 +92,32 @@ func (p *prover) newPlans(plans []plan) []plan {
 	refused := p.others(allowed)
 	var out []plan
 	for _, one := range plans {
-		with := func(more ...demand) {
+		with := func(more ...outcomeIn) {
 			next := one
-			next.demands = append(slices.Clone(one.demands), more...)
+			next.parts = append(slices.Clone(one.parts), more...)
 			out = append(out, next)
 		}
 		switch {
 		case p.a.Form == assertion.Never:
-			with(demand{world: p.base, outcomes: p.others(p.outcomes())})
+			with(outcomeIn{world: p.base, outcomes: p.others(p.outcomes())})
 		case p.a.Form == assertion.Always:
-			with(demand{world: p.base, outcomes: p.outcomes()})
+			with(outcomeIn{world: p.base, outcomes: p.outcomes()})
 		case p.a.Form == assertion.Implies:
-			with(demand{p.base, refused, p.a.Subjects[0]})
-			with(demand{p.base, allowed, p.a.Subjects[1]})
+			with(outcomeIn{p.base, refused, p.a.Subjects[0]})
+			with(outcomeIn{p.base, allowed, p.a.Subjects[1]})
 		case p.a.Form == assertion.Independent:
 			for _, o := range outcomesAt[p.a.Point] {
-				with(demand{world: p.base, outcomes: []string{o}}, demand{world: p.baseOther, outcomes: []string{o}})
+				with(outcomeIn{world: p.base, outcomes: []string{o}}, outcomeIn{world: p.baseOther, outcomes: []string{o}})
 			}
 		case p.other != nil && p.a.Form == assertion.Equals:
-			for _, o := range one.demands[1].outcomes {
-				next := plan{demands: []demand{one.demands[0], {world: p.other, outcomes: []string{o}}, {world: p.base, outcomes: []string{o}}}}
+			for _, o := range one.parts[1].outcomes {
+				next := plan{parts: []outcomeIn{one.parts[0], {world: p.other, outcomes: []string{o}}, {world: p.base, outcomes: []string{o}}}}
 				out = append(out, next)
 			}
-		case one.demands[0].outcomes[0] == statement.OutcomeAllow || p.a.Form == assertion.Within:
-			with(demand{world: p.base, outcomes: refused})
+		case one.parts[0].outcomes[0] == statement.OutcomeAllow || p.a.Form == assertion.Within:
+			with(outcomeIn{world: p.base, outcomes: refused})
 		default:
-			with(demand{world: p.base, outcomes: allowed})
+			with(outcomeIn{world: p.base, outcomes: allowed})
 		}
 	}
 	return out

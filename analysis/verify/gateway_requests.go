@@ -30,8 +30,8 @@ type asked struct {
 	identity           bool
 }
 
-// somebodyElse is an identity that no document names.
-var somebodyElse = map[string]any{"sub": unnamed}
+// otherIdentity is an identity that no document names.
+var otherIdentity = map[string]any{"sub": unnamed}
 
 func (a *asked) object() map[string]any {
 	namespace, name, _ := strings.Cut(a.gateway, "/")
@@ -49,7 +49,7 @@ func (a *asked) object() map[string]any {
 	}
 	out := map[string]any{"gateway": gateway, "request": request}
 	if a.identity {
-		out["auth"] = map[string]any{"identity": somebodyElse}
+		out["auth"] = map[string]any{"identity": otherIdentity}
 	}
 	return out
 }
@@ -191,7 +191,7 @@ func (p *prover) eachAsked(c *assertion.Class, out []*assertion.Class, visit fun
 
 // hosts returns the hosts that routes, listeners and classes tell apart.
 func (p *prover) hosts(a *arrival, classes []*assertion.Class) []string {
-	t := telling{}
+	t := criteriaOf{}
 	for _, c := range classes {
 		t.class(c.Texts["host"])
 	}
@@ -266,7 +266,7 @@ func newSpace(a *arrival, host string, classes []*assertion.Class) *space {
 
 // methods returns the methods that matches and classes tell apart.
 func (s *space) methods() []string {
-	t := telling{}
+	t := criteriaOf{}
 	for _, c := range s.classes {
 		t.class(c.Texts["method"])
 	}
@@ -291,7 +291,7 @@ func (s *space) fitting(key string, values []string) []string {
 
 // paths returns the paths that matches and classes tell apart.
 func (s *space) paths(p *prover) []string {
-	t := telling{}
+	t := criteriaOf{}
 	for _, c := range s.classes {
 		t.class(c.Texts["path"])
 	}

@@ -46,17 +46,17 @@ func (s *space) querySets(p *prover) []texts {
 // keyed is values by key, with what tells sets of them apart.
 type keyed struct {
 	keys  []string
-	by    map[string]*telling
+	by    map[string]*criteriaOf
 	whole []texts // what one match requires
 	tests []func(texts) bool
 }
 
-func newKeyed() *keyed { return &keyed{by: make(map[string]*telling)} }
+func newKeyed() *keyed { return &keyed{by: make(map[string]*criteriaOf)} }
 
-func (k *keyed) of(key string) *telling {
+func (k *keyed) of(key string) *criteriaOf {
 	if k.by[key] == nil {
 		k.keys = append(k.keys, key)
-		k.by[key] = new(telling)
+		k.by[key] = new(criteriaOf)
 	}
 	return k.by[key]
 }

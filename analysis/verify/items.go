@@ -66,21 +66,21 @@ func (p *prover) shown(r *statement.Request, held []string) (map[int]bool, error
 
 // itemSpace is what criteria of policies and classes tell apart of items.
 type itemSpace struct {
-	names, namespaces telling
+	names, namespaces criteriaOf
 	labels            statement.LabelValues
-	fields            map[string]*telling
+	fields            map[string]*criteriaOf
 	isOperator        bool
 	hidesMasters      bool
 }
 
-// telling is the values of one key with what tells them apart.
-type telling struct {
+// criteriaOf is the values of one key with what tells them apart.
+type criteriaOf struct {
 	list  statement.List
 	tests []func(string) bool
 }
 
 // class adds a value of a class.
-func (t *telling) class(v *assertion.Value) {
+func (t *criteriaOf) class(v *assertion.Value) {
 	if v != nil {
 		t.list.Add(v.Words()...)
 		t.list.Add(v.Samples()...)
@@ -90,7 +90,7 @@ func (t *telling) class(v *assertion.Value) {
 }
 
 // criteria adds the criteria of an entry.
-func (t *telling) criteria(list ...*tables.Criteria) {
+func (t *criteriaOf) criteria(list ...*tables.Criteria) {
 	for _, c := range list {
 		for _, v := range []*tables.Values{&c.Allowed, &c.Denied} {
 			t.list.Add(slices.Sorted(maps.Keys(v.Literals))...)
@@ -107,7 +107,7 @@ func (t *telling) criteria(list ...*tables.Criteria) {
 }
 
 // values returns one value for each set of tests that it passes, the empty one first.
-func (t *telling) values() []string {
+func (t *criteriaOf) values() []string {
 	var out []string
 	seen := make(map[string]bool)
 	for _, value := range append([]string{""}, t.list.All(assertion.MadeUp)...) {
@@ -126,7 +126,7 @@ func (t *telling) values() []string {
 // items returns the items that the policies and classes of a request tell apart, the
 // plainest first.
 func (p *prover) items(f *found, k *kind) []any {
-	s := itemSpace{fields: make(map[string]*telling), isOperator: k.typ == "operators"}
+	s := itemSpace{fields: make(map[string]*criteriaOf), isOperator: k.typ == "operators"}
 	for _, c := range slices.Concat(p.a.Of, p.out) {
 		if c.Item == nil {
 			continue
@@ -181,7 +181,7 @@ func (p *prover) addEntries(s *itemSpace, rule *tables.VisibilityRule, k *kind, 
 	s.hidesMasters = s.hidesMasters || e.HideMasters
 	field := func(name string, criteria ...*tables.Criteria) {
 		if s.fields[name] == nil {
-			s.fields[name] = new(telling)
+			s.fields[name] = new(criteriaOf)
 		}
 		s.fields[name].criteria(criteria...)
 		p.isPartial = p.isPartial || k.isCustom // of fields, a search finds some values

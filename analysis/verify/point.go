@@ -47,9 +47,9 @@ func (p *prover) others(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(outcomesAt[p.a.Point]), func(o string) bool { return slices.Contains(list, o) })
 }
 
-// isSomebody reports whether requests may hold these principals alone: at the point
-// visibility, groups alone are nobody.
-func (p *prover) isSomebody(held []string) bool {
+// isComplete reports whether requests may hold these principals alone: at the point
+// visibility, a request has a user.
+func (p *prover) isComplete(held []string) bool {
 	return p.a.Point != assertion.Visibility || slices.ContainsFunc(held, isUser)
 }
 

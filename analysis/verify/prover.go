@@ -178,8 +178,8 @@ func (p *prover) comparesNodes() bool {
 	return false
 }
 
-// demand is what a request shows in one world: one of some outcomes.
-type demand struct {
+// outcomeIn is what a request shows in one world: one of some outcomes.
+type outcomeIn struct {
 	world    *world
 	outcomes []string
 	as       []string
@@ -187,16 +187,18 @@ type demand struct {
 
 // plan is one way to break the assertion.
 type plan struct {
-	demands   []demand
+	parts     []outcomeIn
 	must, not []*statement.Statement
 }
 
-// plans returns what would break the assertion: a request that meets all demands of one of
+// plans returns what would break the assertion: a request that meets all parts of one of
 // them does.
 func (p *prover) plans() []plan {
 	allowed := allowedAt(p.a.Point)
 	refused := p.others(allowed)
-	whole := func(outcomes []string) []plan { return []plan{{demands: []demand{{world: p.all, outcomes: outcomes}}}} }
+	whole := func(outcomes []string) []plan {
+		return []plan{{parts: []outcomeIn{{world: p.all, outcomes: outcomes}}}}
+	}
 	switch {
 	case p.a.Word == assertion.Shown: // the engine decides about items
 		if p.a.Form == assertion.Never {
@@ -208,10 +210,10 @@ func (p *prover) plans() []plan {
 	case p.a.Form == assertion.Always:
 		return whole(p.others(p.outcomes()))
 	case p.a.Form == assertion.Implies:
-		if !p.isSomebody(p.a.Subjects[0]) {
+		if !p.isComplete(p.a.Subjects[0]) {
 			return nil
 		}
-		return []plan{{demands: []demand{{p.all, allowed, p.a.Subjects[0]}, {p.all, refused, p.a.Subjects[1]}}}}
+		return []plan{{parts: []outcomeIn{{p.all, allowed, p.a.Subjects[0]}, {p.all, refused, p.a.Subjects[1]}}}}
 	case p.other != nil:
 		var out []plan
 		for _, x := range outcomesAt[p.a.Point] {
@@ -220,7 +222,7 @@ func (p *prover) plans() []plan {
 				others = refused
 			}
 			if p.a.Form != assertion.Within || slices.Contains(allowed, x) {
-				out = append(out, plan{demands: []demand{{world: p.all, outcomes: []string{x}}, {world: p.other, outcomes: others}}})
+				out = append(out, plan{parts: []outcomeIn{{world: p.all, outcomes: []string{x}}, {world: p.other, outcomes: others}}})
 			}
 		}
 		return out
@@ -234,10 +236,10 @@ func (p *prover) plansOfList(allowed, refused []string) []plan {
 	for i := range p.a.Entries {
 		entries = append(entries, statement.InEntry(&p.a.Entries[i]))
 	}
-	out := []plan{{demands: []demand{{world: p.all, outcomes: allowed}}, not: entries}}
+	out := []plan{{parts: []outcomeIn{{world: p.all, outcomes: allowed}}, not: entries}}
 	if p.a.Form == assertion.Equals {
 		for _, e := range entries {
-			out = append(out, plan{demands: []demand{{world: p.all, outcomes: refused}}, must: []*statement.Statement{e}})
+			out = append(out, plan{parts: []outcomeIn{{world: p.all, outcomes: refused}}, must: []*statement.Statement{e}})
 		}
 	}
 	return out
@@ -254,7 +256,7 @@ func (p *prover) goals(c *assertion.Class) []goal {
 	for _, k := range p.kinds(c) {
 		for _, one := range plans {
 			lists := [][]part{nil}
-			for _, d := range one.demands {
+			for _, d := range one.parts {
 				var grown [][]part
 				for _, outcome := range d.outcomes {
 					for _, way := range p.ways(d.world, outcome, k, d.as) {
@@ -352,7 +354,7 @@ func (p *prover) object(r *statement.Request, held []string) map[string]any {
 
 // isIn reports whether a request of some principals is in the class of the assertion.
 func (p *prover) isIn(r *statement.Request, held []string) bool {
-	return p.isSomebody(held) && p.askers.admits(held) && p.fitsAny(p.a.Of, r, held) && !p.fitsAny(p.out, r, held)
+	return p.isComplete(held) && p.askers.admits(held) && p.fitsAny(p.a.Of, r, held) && !p.fitsAny(p.out, r, held)
 }
 
 func (p *prover) fitsAny(list []*assertion.Class, r *statement.Request, held []string) bool {

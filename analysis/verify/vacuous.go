@@ -58,7 +58,7 @@ func (p *prover) hasRequest(s *search, k *kind, t *statement.Statement) bool {
 			break
 		}
 		if p.a.Form == assertion.Implies {
-			if p.isSomebody(p.a.Subjects[0]) {
+			if p.isComplete(p.a.Subjects[0]) {
 				try(p.a.Subjects[0])
 			}
 			continue

@@ -175,7 +175,7 @@ func (r *run) provers(a *assertion.Assertion, other *diff.Side) []*prover {
 	return out
 }
 
-// prove returns the first witness, with the prover that found it, or why there is no proof.
+// prove returns the first witness, with the prover that found it, or the reasons why none is proven.
 func (r *run) prove(provers []*prover, out []*assertion.Class) (*proof, *prover, error) {
 	var why []string
 	for _, p := range provers {

@@ -57,7 +57,7 @@ func (p *prover) kinds(classes ...*assertion.Class) []*kind {
 			}
 			key := action + typ
 			if !k.isCustom && p.a.Word != assertion.Shown && !slices.Contains(p.a.Same, "type") {
-				key = action + " " + p.told(k)
+				key = action + " " + p.fitting(k)
 			}
 			if !seen[key] {
 				seen[key] = true
@@ -71,8 +71,8 @@ func (p *prover) kinds(classes ...*assertion.Class) []*kind {
 	return out
 }
 
-// told returns which classes that are left out the requests of a kind may be in.
-func (p *prover) told(k *kind) string {
+// fitting returns which classes that are left out the requests of a kind may be in.
+func (p *prover) fitting(k *kind) string {
 	var out []byte
 	add := func(list []*assertion.Class) {
 		for _, c := range list {

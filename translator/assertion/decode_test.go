@@ -61,9 +61,9 @@ func TestMistakesHaveTheirPlaces(t *testing.T) {
 		"principal without name":  never(`of: {holds: "user:"} # bad-value`),
 		"principal of another":    one("implies: [serviceaccount:a, user:b] # bad-value"),
 		"two users":               one("implies: [[user:a, user:b], group:c] # bad-value"),
-		"until is no time":        never("exceptions:", "- of: {}", "  until: tomorrow # bad-value", "  reason: r"),
-		"at is no time":           never("at: {from: tomorrow} # bad-value"),
-		"at is no word":           never("at: later # bad-value"),
+		"malformed until":         never("exceptions:", "- of: {}", "  until: tomorrow # bad-value", "  reason: r"),
+		"malformed time":          never("at: {from: tomorrow} # bad-value"),
+		"unknown time":            never("at: later # bad-value"),
 		"from after to":           never(`at: {from: "2027-01-02T00:00:00Z", to: "2027-01-01T00:00:00Z"} # bad-value`),
 		"holds of implies":        one("implies: [user:a, user:b]", "of: {holds: user:c} # bad-value"),
 		"holds of its exception":  one("implies: [user:a, user:b]", "exceptions:", "- of: {holds: user:c} # bad-value", `  until: "2027-01-01T00:00:00Z"`, "  reason: r"),
@@ -74,9 +74,9 @@ func TestMistakesHaveTheirPlaces(t *testing.T) {
 		"path and name":           never("of:", "  path: /healthz", "  name: a # bad-value"),
 		"group twice":             never("of:", "  resource: deployments.apps", "  apiGroup: apps # bad-value"),
 		"subresource twice":       never("of:", "  resource: pods/log", "  subresource: log # bad-value"),
-		"action is no word":       never("point: visibility", "of: {action: edit} # bad-value"),
-		"identity is no word":     never("point: gateway", "of: {identity: [absent, some]} # bad-value"),
-		"labels are no word":      never("of: {labels: none} # bad-value"),
+		"unknown action":          never("point: visibility", "of: {action: edit} # bad-value"),
+		"unknown identity":        never("point: gateway", "of: {identity: [absent, some]} # bad-value"),
+		"unknown labels":          never("of: {labels: none} # bad-value"),
 		"item without shown":      never("point: visibility", "of: {item: {name: a}} # bad-value"),
 		"implies at the gateway":  one("implies: [user:a, user:b] # bad-value", "point: gateway"),
 		"list at visibility":      one("within: [{verbs: [get]}] # bad-value", "point: visibility"),
@@ -117,7 +117,7 @@ func TestMistakesHaveTheirPlaces(t *testing.T) {
 	}
 }
 
-// What A1 and B1 allow is no mistake.
+// Every form, key and value is accepted.
 func TestEveryFormIsRead(t *testing.T) {
 	text := `apiVersion: writ.dev/v1
 kind: Assertions
