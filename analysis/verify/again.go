@@ -65,11 +65,11 @@ func (r *run) hasPassed(before time.Time) bool {
 	if before.Equal(r.Now) {
 		return false
 	}
-	bounds := r.bounds()
+	all := slices.Concat(bounds(assertion.Access, r.Side), bounds(assertion.Visibility, r.Side))
 	if before.After(r.Now) {
-		return len(bounds) > 0
+		return len(all) > 0
 	}
-	return slices.ContainsFunc(bounds, func(t time.Time) bool { return t.After(before) && !t.After(r.Now) })
+	return slices.ContainsFunc(all, func(b bound) bool { return b.first.After(before) && !b.first.After(r.Now) })
 }
 
 // isSameBut reports whether two revisions differ in roles and bindings alone, which no session
