@@ -108,8 +108,8 @@ type Document struct {
 // Place returns FILE:LINE, or the name of an object.
 func (d *Document) Place() string { return d.Source }
 
-// title returns the kind and the name of the document.
-func (d *Document) title() string {
+// Title returns the kind and the name of the document.
+func (d *Document) Title() string {
 	return statement.DocumentName(statement.Document{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name})
 }
 

@@ -51,7 +51,7 @@ func (r *Report) Text() string {
 			out.Addf("    %s", diag.Line(x.Text))
 		}
 		for _, d := range x.Documents {
-			out.Addf("    %s (%s)", diag.Line(d.title()), diag.Line(d.Source))
+			out.Addf("    %s (%s)", diag.Line(d.Title()), diag.Line(d.Source))
 		}
 		if x.Witness != nil {
 			for _, q := range x.Witness.Requests {

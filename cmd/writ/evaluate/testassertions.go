@@ -34,7 +34,7 @@ func assertionCase(x *verify.Result) caseResult {
 	}
 	c.Why = x.Verdict + ": " + x.Text
 	for _, d := range x.Documents {
-		c.Why += "\n" + statement.DocumentName(d) + " (" + d.Source + ")"
+		c.Why += "\n" + d.Title() + " (" + d.Source + ")"
 	}
 	if x.Witness != nil && len(x.Witness.Requests) > 0 {
 		first := x.Witness.Requests[0]
