@@ -37,9 +37,9 @@ var (
 
 // words are those of never and always, by point.
 var words = map[string][]string{
-	Access:     {Allowed, Denied, Decided},
+	Access:     {Allowed, Denied, decided},
 	Visibility: {Allowed, Denied, Shown},
-	Gateway:    {Allowed, Denied, Decided, Limited},
+	Gateway:    {Allowed, Denied, decided, Limited},
 }
 
 func decodeDocument(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {

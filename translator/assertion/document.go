@@ -26,7 +26,7 @@ const (
 const (
 	Allowed = "allowed"
 	Denied  = "denied"
-	Decided = "decided"
+	decided = "decided"
 	Shown   = "shown"
 	Limited = "limited"
 )
