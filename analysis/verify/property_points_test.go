@@ -254,6 +254,7 @@ func (p *pointWorld) untrue(t *testing.T, side *diff.Side, a *assertion.Assertio
 		if !slices.Equal(got.Why, []string{"gateway"}) {
 			return fmt.Sprint(got.Why)
 		}
+	case verify.Vacuous: // a statement about words that nothing knows is not proven
 	default:
 		for _, r := range requests {
 			in, broken := ask(r)
