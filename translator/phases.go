@@ -74,6 +74,15 @@ func (p *phases) emit(lowered tables.List, o emit.Options) (map[string][]byte, *
 		return nil, nil, fmt.Errorf("encode %s: %w", footprint.Path, err)
 	}
 	files[dataPath], files[footprint.Path] = data, text
+	if o.Tests {
+		stated, err := statedTests(data)
+		if err != nil {
+			return nil, nil, fmt.Errorf("encode %s: %w", statedPath, err)
+		}
+		if stated != nil {
+			files[statedPath] = stated
+		}
+	}
 	for _, family := range p.families {
 		maps.Copy(files, family.Emit(tableOf(lowered, family), o))
 	}

@@ -95,10 +95,6 @@ func escalationModule(named, owned *tables.Escalation) []byte {
 	of := cmp.Or(named, owned)
 	m := emit.NewModule(of.Name)
 	fmt.Fprintf(&m.Out, "# What one escalation's podSecurityOverrides relax. Generated from %s\npackage compiled.escalations\n", regotext.Comment(of.Source))
-	override := map[string]any{"exemptFactors": append([]string{}, of.ExemptFactors...)}
-	if of.MaxAllowedScore != nil {
-		override["maxAllowedScore"] = *of.MaxAllowedScore
-	}
 	var scope []string
 	if of.NamespaceScope != nil {
 		scope = namespaceFits(m, "scope", of.NamespaceScope)
@@ -108,10 +104,19 @@ func escalationModule(named, owned *tables.Escalation) []byte {
 		body = append(body, globsClause(m, "clusters", "input.cluster", named.Clusters)...)
 		body = append(body, scope...)
 		body = append(body, "some group in input.groups", emit.OneOf("group", named.Groups))
-		emit.WriteRule(&m.Out, "overrides contains "+regotext.Constant(override), body)
+		emit.WriteRule(&m.Out, "overrides contains "+regotext.Constant(override(of)), body)
 	}
 	if owned != nil {
-		emit.WriteRule(&m.Out, "owned["+regotext.Quote(of.Name)+"] := "+regotext.Constant(override), scope)
+		emit.WriteRule(&m.Out, "owned["+regotext.Quote(of.Name)+"] := "+regotext.Constant(override(of)), scope)
 	}
 	return m.Bytes()
+}
+
+// override is what an escalation relaxes.
+func override(of *tables.Escalation) map[string]any {
+	relaxed := map[string]any{"exemptFactors": append([]string{}, of.ExemptFactors...)}
+	if of.MaxAllowedScore != nil {
+		relaxed["maxAllowedScore"] = *of.MaxAllowedScore
+	}
+	return relaxed
 }

@@ -5,19 +5,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// denyTests writes, for each deny policy, one file: for each rule a request it
-// denies and a neighbour it must not; for each risk factor a pod that has it and
-// one that does not; for its exemptions a pod that is exempt; for each threshold
-// the score that reaches it. What is asked is the
-// policy itself, since another may be judged before it.
+// denyTests writes, for each deny policy, one file: for each rule requests that it denies
+// and others, which differ in one value, with what it makes of them; for pod security pods
+// with their risk factors, exempt ones, and the score that reaches each threshold. What is
+// asked is the policy itself, since another may be judged before it.
 func denyTests(deny *tables.Deny) map[string][]byte {
 	files := make(map[string][]byte)
 	if deny == nil {
@@ -25,7 +22,7 @@ func denyTests(deny *tables.Deny) map[string][]byte {
 	}
 	for i := range deny.Policies[:min(len(deny.Policies), emit.TestedRoles)] {
 		policy := &deny.Policies[i]
-		t := denySamples{policy: policy, denied: map[string]any{}, passed: map[string]any{}, seen: map[string]any{}, unseen: map[string]any{}, reached: map[string]any{}}
+		t := denySamples{policy: policy, forms: map[string]any{}, sections: map[string]map[string]any{}}
 		t.scope()
 		for j := range policy.Rules {
 			t.rule(&policy.Rules[j])
@@ -36,61 +33,93 @@ func denyTests(deny *tables.Deny) map[string][]byte {
 		if policy.Pod != nil {
 			t.pod()
 		}
-		t.date()
-		if name := emit.FileName(policy.Name); len(t.denied)+len(t.seen) > 0 {
+		if name := emit.FileName(policy.Name); len(t.sections) > 0 {
 			files["compiled/tests/deny/"+name+"_test.rego"] = t.module(name)
 		}
+	}
+	escalationTests(deny, files)
+	if len(deny.Resources) > 0 {
+		files["compiled/tests/deny_resources/deny_resources_test.rego"] = fmt.Appendf(nil, `# METADATA
+# description: The resources are those that deny policies name.
+package compiled.tests.deny_resources_test
+
+test_resources if %s == %s
+`, regotext.HashOf("data.compiled.deny_resources.named"), regotext.Hash(deny.Resources))
 	}
 	return files
 }
 
-// denySamples are the rows of one policy's test, by their notes.
+// denySamples are the rows of one policy's tests.
 type denySamples struct {
-	policy         *tables.DenyPolicy
-	base           map[string]any // what brings a request into the policy's scope
-	denied, passed map[string]any // {"stage", "rule", "request"}
-	seen, unseen   map[string]any // {"factor", "request"}
-	reached        map[string]any // {"points", "action", "request"}
+	policy   *tables.DenyPolicy
+	base     request        // in the scope of the policy
+	forms    map[string]any // the requests that rows differ from, and what rules state about them
+	sections map[string]map[string]any
 }
 
-// date gives the rows of a policy with dates their times: at each bound, and one nanosecond
-// before.
-func (t *denySamples) date() {
-	if t.policy.Dates == nil {
-		return
+// add adds a row to the rows of a test.
+func (t *denySamples) add(test, note string, row map[string]any) {
+	rows := t.sections[test]
+	if rows == nil {
+		rows = make(map[string]any)
+		t.sections[test] = rows
+	}
+	if within, out := t.policy.Dates.Samples(); t.policy.Dates != nil {
+		row["now"] = append(within, out...)[0]
+	}
+	rows[note] = row
+}
+
+const (
+	testRule = "test_rule"
+	testPod  = "test_pod"
+)
+
+// form is what rows have in common: a request, and what the policy states about it before and
+// after whether labels are unknown. fit is what it makes of any request.
+type form struct {
+	name   string
+	base   request
+	before []any
+	after  []any
+	fit    func(request) fit
+}
+
+// add adds rows for the base of a form and its variations to those of a test. A policy with
+// dates is asked at each bound and one nanosecond before.
+func (f *form) add(t *denySamples, test string, list []variation) {
+	t.forms[f.name] = map[string]any{"request": f.base, "before": f.before, "after": append([]any{}, f.after...)}
+	want := func(r request) fit {
+		if t.policy.Dates != nil && t.policy.Dates.Never {
+			return noFit
+		}
+		return f.fit(r)
 	}
 	within, out := t.policy.Dates.Samples()
-	at := func(note string, row any, now dates.Instant) (string, map[string]any) {
-		timed := maps.Clone(row.(map[string]any))
-		timed["now"] = now
-		return note + " at " + now.String(), timed
-	}
-	spread := func(rows, others map[string]any) {
-		for note, row := range maps.Clone(rows) {
-			delete(rows, note)
-			for _, now := range within {
-				name, timed := at(note, row, now)
-				rows[name] = timed
+	switch {
+	case t.policy.Dates == nil || t.policy.Dates.Never:
+		t.add(test, f.name, map[string]any{"of": f.name, "want": want(f.base)})
+	default:
+		for _, now := range slices.Concat(within, out) {
+			row := map[string]any{"of": f.name, "want": want(f.base)}
+			if slices.Contains(out, now) {
+				row["want"] = noFit
 			}
-			for _, now := range out {
-				name, timed := at(note, row, now)
-				others[name] = timed
-			}
+			t.add(test, f.name+" at "+now.String(), row)
+			row["now"] = now
 		}
 	}
-	some := append(slices.Clone(within), out...)[0]
-	for _, rows := range []map[string]any{t.passed, t.unseen, t.reached} {
-		for _, row := range rows {
-			row.(map[string]any)["now"] = some
-		}
+	if t.policy.Dates != nil && len(within) == 0 {
+		return // it never holds
 	}
-	spread(t.denied, t.passed)
-	spread(t.seen, t.unseen)
+	for _, v := range list {
+		t.add(test, f.name+", "+v.note, map[string]any{"of": f.name, "with": request{v.key: v.value}, "want": want(f.base.with(v.key, v.value))})
+	}
 }
 
 func (t *denySamples) scope() {
 	// The policy is tested without the library, which would add these defaults.
-	t.base = map[string]any{
+	t.base = request{
 		"user": "writ:user", "groups": []string{}, "apiGroup": "", "resource": "", "subresource": "", "namespace": "", "name": "",
 		"path": "", "cluster": "", "tenant": "", "session": "", "escalation": "", "podError": "", "namespaceLabels": map[string]string{},
 	}
@@ -103,39 +132,44 @@ func (t *denySamples) scope() {
 	}
 }
 
+// rule adds a form for each action and resource of the rule.
 func (t *denySamples) rule(r *tables.DenyRule) {
-	hit := maps.Clone(t.base)
-	action, resource := &r.Actions[0], &r.Resources[0]
-	hit["verb"], hit["apiGroup"] = firstOr(action.Verbs, "get"), firstOr(action.Groups, "")
-	hit["resource"], hit["subresource"] = firstOr(resource.Resources, "pods"), firstOr(resource.Subresources, "")
-	if resource.NeedsSubresource {
-		hit["subresource"] = "status"
+	for i := range r.Actions {
+		for j := range r.Resources {
+			action, resource := &r.Actions[i], &r.Resources[j]
+			hit := maps.Clone(t.base)
+			hit["verb"], hit["apiGroup"] = firstOr(action.Verbs, action.VerbPrefix+"get"), firstOr(action.Groups, "")
+			hit["resource"], hit["subresource"] = firstOr(resource.Resources, "pods"), firstOr(resource.Subresources, "")
+			if resource.NeedsSubresource && hit["subresource"] == "" {
+				hit["subresource"] = "status"
+			}
+			if len(r.Names) > 0 {
+				hit["name"] = r.Names[0].Sample()
+			} else if r.NeedsName {
+				hit["name"] = "writ-name"
+			}
+			place(hit, r.Namespaces)
+			f := form{
+				fmt.Sprintf("rule %d.%d.%d", r.Rule, i, j), hit, []any{t.policy.Precedence, t.policy.Name, 0, r.Rule, r.Source}, nil,
+				func(q request) fit { return t.ruleFits(r, q) },
+			}
+			f.add(t, testRule, t.ruleVariations(r, action, resource, hit))
+		}
 	}
-	if hit["resource"] == "" {
+}
+
+// place puts a request into a namespace that the filter matches.
+func place(hit request, f *tables.NamespaceFilter) {
+	if f == nil {
 		return
 	}
-	if len(r.Names) > 0 {
-		hit["name"] = r.Names[0].Sample()
-	}
-	if f := r.Namespaces; f != nil && len(f.Patterns) > 0 {
+	hit["namespace"] = "writ-namespace"
+	if len(f.Patterns) > 0 {
 		hit["namespace"] = f.Patterns[0].Sample()
-	} else if f != nil {
-		// Labels that are not known are denied as well.
-		hit["namespace"] = "writ-namespace"
-		delete(hit, "namespaceLabels")
 	}
-	miss := maps.Clone(hit)
-	if action.Verbs == nil {
-		for _, key := range []string{"apiGroup", "resource", "subresource", "namespace", "name"} {
-			miss[key] = ""
-		}
-		miss["path"] = emit.StrangePath
-	} else {
-		miss["verb"] = emit.StrangeVerb
+	if len(f.Terms) > 0 {
+		delete(hit, "namespaceLabels") // labels that are not known are denied as well
 	}
-	note := fmt.Sprintf("rule %d", r.Rule)
-	t.denied[note] = map[string]any{"stage": 0, "rule": r.Rule, "request": hit}
-	t.passed["beside "+note] = map[string]any{"stage": 0, "rule": r.Rule, "request": miss}
 }
 
 // firstOr is the first of the words, or the other where any word fits.
@@ -146,94 +180,7 @@ func firstOr(words []string, other string) string {
 	return words[0]
 }
 
-// pod adds the requests for exec that the pod security of the policy judges or exempts.
-func (t *denySamples) pod() {
-	pod := t.policy.Pod
-	t.thresholds()
-	everywhere := func(glob tables.PathGlob) bool { return glob.Match("writ-namespace") }
-	if f := pod.ExemptNamespaces; f != nil && slices.ContainsFunc(f.Patterns, everywhere) {
-		return // no pod of the test's is judged
-	}
-	for _, f := range pod.Factors {
-		factor := f.Name
-		t.seen[factor] = map[string]any{"factor": factor, "request": t.exec(riskyPod(factor), "writ-namespace")}
-		t.unseen["no "+factor] = map[string]any{"factor": factor, "request": t.exec(plainPod(), "writ-namespace")}
-	}
-	if f := pod.ExemptNamespaces; f != nil && len(f.Patterns) > 0 {
-		t.unseen["an exempt namespace"] = map[string]any{
-			"factor": "hostNetwork", "request": t.exec(riskyPod("hostNetwork"), f.Patterns[0].Sample()),
-		}
-	}
-	if len(pod.ExemptLabels) > 0 {
-		exempt := riskyPod("hostNetwork")
-		exempt["metadata"] = map[string]any{"labels": pod.ExemptLabels}
-		t.unseen["exempt labels"] = map[string]any{"factor": "hostNetwork", "request": t.exec(exempt, "writ-namespace")}
-	}
-}
-
-// thresholds are judged by their scores: one at each, and one above them all. The
-// points are of a factor that does not block.
-func (t *denySamples) thresholds() {
-	pod := t.policy.Pod
-	factor := ""
-	for _, f := range pod.Factors {
-		if !slices.Contains(pod.BlockFactors, f.Name) {
-			factor = f.Name
-		}
-	}
-	if factor == "" {
-		return
-	}
-	reach := func(note string, score int, action string) {
-		t.reached[note] = map[string]any{
-			"points": map[string]int{factor: score}, "action": action, "request": t.exec(plainPod(), "writ-namespace"),
-		}
-	}
-	above := 0
-	for i, threshold := range pod.Thresholds {
-		reach(fmt.Sprintf("threshold %d", i), threshold.MaxScore, threshold.Action)
-		above = threshold.MaxScore + 1
-	}
-	reach("above all thresholds", above, "deny")
-}
-
-// exec is a request that pod security of the policy judges.
-func (t *denySamples) exec(pod map[string]any, namespace string) map[string]any {
-	request := maps.Clone(t.base)
-	request["verb"], request["resource"], request["subresource"] = "create", "pods", t.policy.Pod.Subresources[0]
-	request["namespace"], request["name"], request["pod"] = namespace, "writ-pod", pod
-	// Labels that are not known do not exempt.
-	delete(request, "namespaceLabels")
-	return request
-}
-
-func plainPod() map[string]any {
-	return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c"}}}}
-}
-
-// riskyPod has the one factor.
-func riskyPod(factor string) map[string]any {
-	container := map[string]any{"name": "c"}
-	spec := map[string]any{"containers": []any{container}}
-	hostPath := []any{map[string]any{"name": "v", "hostPath": map[string]any{"path": "/"}}}
-	name, isCapability := strings.CutPrefix(factor, capabilityPrefix)
-	switch {
-	case isCapability:
-		container["securityContext"] = map[string]any{"capabilities": map[string]any{"add": []string{name}}}
-	case factor == "privilegedContainer":
-		container["securityContext"] = map[string]any{"privileged": true}
-	case factor == "runAsRoot":
-		container["securityContext"] = map[string]any{"runAsUser": 0}
-	case factor == "hostPathWritable":
-		spec["volumes"] = hostPath
-		container["volumeMounts"] = []any{map[string]any{"name": "v"}}
-	case factor == "hostPathReadOnly":
-		spec["volumes"] = hostPath
-	default:
-		spec[factor] = true
-	}
-	return map[string]any{"spec": spec}
-}
+func notef(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
 func (t *denySamples) module(name string) []byte {
 	var out bytes.Buffer
@@ -247,43 +194,52 @@ func (t *denySamples) module(name string) []byte {
 #   source: %[1]s
 package compiled.tests.deny%[2]s
 
-_denies(row) if {
-	some found in data.compiled.deny.rules with input as row.request%[3]s
-	found[1] == %[4]s
-	found[2] == row.stage
-	found[3] == row.rule
+_request(row) := object.union(_forms[row.of].request, object.get(row, "with", {}))
+
+# Of rules whose labels are known, and of others.
+_want(row) := set() if row.want == 0
+
+_want(row) := {array.concat(array.concat(form.before, [row.want == 2]), form.after)} if {
+	row.want > 0
+	form := _forms[row.of]
 }
 
-_sees(row) if {
-	some found in data.compiled.deny.pods with input as row.request%[3]s
-	found[1] == %[4]s
-	row.factor in found[3].factors
+_finds(row) := {found |
+	request := _request(row)
+	before := _forms[row.of].before
+	some found in data.compiled.deny.rules with input as request%[3]s
+	array.slice(found, 1, 4) == array.slice(before, 1, 4)
 }
-`, regotext.Comment(t.policy.Source), regotext.Key(name+"_test"), clock, regotext.Quote(t.policy.Name))
+`, regotext.Comment(t.policy.Source), regotext.Key(name+"_test"), clock)
 	if t.policy.Pod != nil {
-		fmt.Fprintf(&out, `
-_reaches(row) if {
-	judged := data.writ.access.deny.judge(data.compiled.deny._%s, false, row.points) with input as row.request
-	judged.action == row.action
-}
-`, emit.Identifier(t.policy.Name))
+		t.podHelpers(&out, clock)
 	}
-	for _, rows := range []struct {
-		test, holds string
-		rows        map[string]any
-	}{
-		{"test_rule", "_denies(row)", t.denied}, {"test_neighbour", "not _denies(row)", t.passed},
-		{"test_factor", "_sees(row)", t.seen}, {"test_no_factor", "not _sees(row)", t.unseen},
-		{"test_threshold", "_reaches(row)", t.reached},
-	} {
-		if len(rows.rows) == 0 {
-			continue // OPA's types refuse to look into an empty constant
-		}
-		fmt.Fprintf(&out, "\n%s[note] if {\n\tsome note, row in %s_rows\n\t%s\n}\n\n%s_rows := {\n", rows.test, "_"+rows.test, rows.holds, "_"+rows.test)
-		for _, note := range slices.Sorted(maps.Keys(rows.rows)) {
-			fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(note), regotext.Constant(rows.rows[note]))
-		}
-		out.WriteString("}\n")
+	if p := t.policy.Dates; p != nil && p.Until != nil {
+		fmt.Fprintf(&out, "\ntest_end if data.compiled.deny.until%s == %d\n", regotext.Key(t.policy.Name), *p.Until)
 	}
+	for _, test := range slices.Sorted(maps.Keys(t.sections)) {
+		writeRows(&out, test, holdsIf[test], t.sections[test])
+	}
+	out.WriteString("\n_forms := {\n")
+	for _, name := range slices.Sorted(maps.Keys(t.forms)) {
+		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(name), regotext.Constant(t.forms[name]))
+	}
+	out.WriteString("}\n")
 	return out.Bytes()
+}
+
+// holdsIf are the conditions that a row of a test must meet.
+var holdsIf = map[string]string{
+	testRule: "_finds(row) == _want(row)",
+	testPod:  "_judges(row) == _want(row)", testPoints: "_points(row) == row.want", testExempt: "_is_exempt(row) == row.want",
+	testThreshold: "_reaches(row)",
+}
+
+// writeRows writes a test of rows, and the rows by their notes.
+func writeRows(out *bytes.Buffer, test, holds string, rows map[string]any) {
+	fmt.Fprintf(out, "\n%[1]s[note] if {\n\tsome note, row in _%[1]s_rows\n\t%[2]s\n}\n\n_%[1]s_rows := {\n", test, holds)
+	for _, note := range slices.Sorted(maps.Keys(rows)) {
+		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(note), regotext.Constant(rows[note]))
+	}
+	out.WriteString("}\n")
 }

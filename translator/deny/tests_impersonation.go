@@ -3,37 +3,74 @@ package deny
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// impersonation adds, for each way in which an entry denies, a request that it denies,
-// and one with another verb that it does not.
+// impersonation adds a form for each way in which an entry denies.
 func (t *denySamples) impersonation(r *tables.ImpersonationRule) {
-	note := fmt.Sprintf("impersonation rule %d", r.Rule)
-	add := func(suffix string, hit map[string]any) {
-		t.denied[note+suffix] = map[string]any{"stage": 1, "rule": r.Rule, "request": hit}
-		miss := maps.Clone(hit)
-		miss["verb"] = emit.StrangeVerb
-		t.passed["beside "+note+suffix] = map[string]any{"stage": 1, "rule": r.Rule, "request": miss}
+	fit := func(q request) fit { return t.impersonationFits(r, q) }
+	add := func(suffix string, hit request, vary func(v *variations)) {
+		f := form{
+			fmt.Sprintf("impersonation rule %d%s", r.Rule, suffix), hit,
+			[]any{t.policy.Precedence, t.policy.Name, 1, r.Rule, r.Source}, []any{r.Reason}, fit,
+		}
+		v := variations{base: hit}
+		v.add("another verb", "verb", emit.StrangeVerb)
+		vary(&v)
+		t.scopeVariations(&v)
+		f.add(t, testRule, v.list)
 	}
 	if r.Identity == nil && r.Action == nil {
-		for suffix, verb := range map[string]string{"": impersonate, ", a mode": impersonatePrefix + "writ", ", an action": actionPrefix + "writ:get"} {
-			hit := maps.Clone(t.base)
-			hit["verb"], hit["resource"] = verb, "users"
-			add(suffix, hit)
+		hit := maps.Clone(t.base)
+		hit["verb"], hit["resource"] = impersonate, "users"
+		add("", hit, func(v *variations) {
+			for _, verb := range []string{impersonatePrefix + "writ", actionPrefix + "writ:get", impersonate + "z"} {
+				v.add(verb, "verb", verb)
+			}
+			v.add("another resource", "resource", emit.StrangeResource)
+		})
+	}
+	if i := r.Identity; i != nil {
+		add(", an identity", t.identity(i), func(v *variations) {
+			v.words("verb", i.Verbs, emit.StrangeVerb)
+			v.words("resource", i.Resources, emit.StrangeResource)
+			v.globs("name", i.Names)
+			v.globs("subresource", i.ExtraKeys)
+			v.namespaces(i.Namespaces)
+		})
+	}
+	if a := r.Action; a != nil {
+		if len(a.Resources) == 0 {
+			add(", an action", t.action(a, nil), func(v *variations) { varyAction(v, a, nil) })
 		}
-	}
-	if r.Identity != nil {
-		add(", an identity", t.identity(r.Identity))
-	}
-	if r.Action != nil {
-		add(", an action", t.action(r.Action))
+		for i := range a.Resources {
+			add(fmt.Sprintf(", an action %d", i), t.action(a, &a.Resources[i]), func(v *variations) { varyAction(v, a, &a.Resources[i]) })
+		}
 	}
 }
 
-func (t *denySamples) identity(i *tables.ImpersonatedIdentity) map[string]any {
+func (t *denySamples) impersonationFits(r *tables.ImpersonationRule, q request) fit {
+	if r.Identity == nil && r.Action == nil {
+		verb := q.text("verb")
+		if t.scopeFits(q) && (verb == impersonate || strings.HasPrefix(verb, impersonatePrefix) || strings.HasPrefix(verb, actionPrefix)) {
+			return fits
+		}
+		return noFit
+	}
+	of := noFit
+	if r.Identity != nil {
+		of = t.identityFits(r.Identity, q)
+	}
+	if r.Action != nil {
+		of = max(of, t.actionFits(r.Action, q))
+	}
+	return of
+}
+
+func (t *denySamples) identity(i *tables.ImpersonatedIdentity) request {
 	hit := maps.Clone(t.base)
 	hit["verb"], hit["resource"] = i.Verbs[0], firstOr(i.Resources, "users")
 	if len(i.Names) > 0 {
@@ -42,24 +79,17 @@ func (t *denySamples) identity(i *tables.ImpersonatedIdentity) map[string]any {
 	if len(i.ExtraKeys) > 0 {
 		hit["subresource"] = i.ExtraKeys[0].Sample()
 	}
-	if f := i.Namespaces; f != nil && len(f.Patterns) > 0 {
-		hit["namespace"] = f.Patterns[0].Sample()
-	} else if f != nil {
-		// Labels that are not known are denied as well.
-		hit["namespace"] = "writ-namespace"
-		delete(hit, "namespaceLabels")
-	}
+	place(hit, i.Namespaces)
 	return hit
 }
 
-func (t *denySamples) action(a *tables.ImpersonatedAction) map[string]any {
+func (t *denySamples) action(a *tables.ImpersonatedAction, resource *tables.DenyResource) request {
 	hit := maps.Clone(t.base)
 	hit["verb"], hit["apiGroup"] = actionPrefix+a.Modes[0]+":"+firstOr(a.Verbs, "get"), firstOr(a.Groups, "")
 	hit["resource"] = "pods"
-	if len(a.Resources) > 0 {
-		resource := &a.Resources[0]
+	if resource != nil {
 		hit["resource"], hit["subresource"] = firstOr(resource.Resources, "pods"), firstOr(resource.Subresources, "")
-		if resource.NeedsSubresource {
+		if resource.NeedsSubresource && hit["subresource"] == "" {
 			hit["subresource"] = "status"
 		}
 	}
@@ -67,4 +97,23 @@ func (t *denySamples) action(a *tables.ImpersonatedAction) map[string]any {
 		hit["path"] = emit.StrangePath
 	}
 	return hit
+}
+
+func varyAction(v *variations, a *tables.ImpersonatedAction, resource *tables.DenyResource) {
+	verbs := a.Verbs
+	if verbs == nil {
+		verbs = []string{"get", "a:b", ""}
+	}
+	for _, mode := range append([]string{"writ"}, a.Modes...) {
+		for _, verb := range append([]string{emit.StrangeVerb}, verbs...) {
+			v.add(mode+":"+verb, "verb", actionPrefix+mode+":"+verb)
+		}
+	}
+	v.words("apiGroup", a.Groups, emit.StrangeGroup)
+	if resource == nil {
+		resource = new(tables.DenyResource)
+	}
+	v.words("resource", resource.Resources, emit.StrangeResource)
+	v.words("subresource", resource.Subresources, "writ-other")
+	v.add("no subresource", "subresource", "")
 }

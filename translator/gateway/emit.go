@@ -38,6 +38,7 @@ func emitFiles(lowered *tables.Gateway, o emit.Options) map[string][]byte {
 	}
 	if o.Tests {
 		maps.Copy(files, gatewayTests(lowered))
+		files["compiled/tests/gateway/stated_test.rego"] = g.statedTest()
 	}
 	return files
 }

@@ -81,11 +81,7 @@ func (e *effectiveEmitter) denial(rule *tables.NamedRule, name, state string) {
 // priority in which one denied, those of higher numbers are not evaluated.
 func (e *effectiveEmitter) authorization() {
 	rules := e.steps.Authorization
-	locators := make([]map[string]string, len(rules))
-	for i, rule := range rules {
-		locators[i] = locator(rule)
-	}
-	fmt.Fprintf(&e.out, "\nrules := %s\n", regotext.Indented(locators))
+	fmt.Fprintf(&e.out, "\nrules := %s\n", regotext.Indented(ruleLocators(rules)))
 	if len(rules) == 0 {
 		e.out.WriteString("\noutcomes := {}\n")
 	}
@@ -119,6 +115,14 @@ func (e *effectiveEmitter) authorization() {
 
 // writeRule writes a rule to the module.
 func (e *effectiveEmitter) writeRule(head string, body ...string) { emit.WriteRule(&e.out, head, body) }
+
+func ruleLocators(rules []*tables.NamedRule) []map[string]string {
+	list := make([]map[string]string, len(rules))
+	for i, rule := range rules {
+		list[i] = locator(rule)
+	}
+	return list
+}
 
 // locator is a rule as decisions name what decided.
 func locator(rule *tables.NamedRule) map[string]string {

@@ -35,13 +35,9 @@ type listenerAddress struct {
 func (g *gatewayEmitter) routing(index int) []byte {
 	gateway := &g.tables.Gateways[index]
 	name := gateway.Namespace + "/" + gateway.Name
-	addresses := make([]listenerAddress, len(gateway.Listeners))
-	for i, l := range gateway.Listeners {
-		addresses[i] = listenerAddress{l.Name, l.Hostname, l.Port, l.Protocol}
-	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# Where requests to one Gateway go. Generated from Gateway %s and its routes\npackage compiled.gateway\n", regotext.Comment(name))
-	fmt.Fprintf(&out, "\nlisteners[%s] := %s\n", regotext.Quote(name), regotext.Indented(addresses))
+	fmt.Fprintf(&out, "\nlisteners[%s] := %s\n", regotext.Quote(name), regotext.Indented(addresses(gateway)))
 	for i := range gateway.Listeners {
 		routes := g.listeners[[2]int{index, i}]
 		listener := regotext.Quote(name + "#" + gateway.Listeners[i].Name)
@@ -52,6 +48,14 @@ func (g *gatewayEmitter) routing(index int) []byte {
 		}
 	}
 	return out.Bytes()
+}
+
+func addresses(gateway *tables.GatewayObject) []listenerAddress {
+	list := make([]listenerAddress, len(gateway.Listeners))
+	for i, l := range gateway.Listeners {
+		list[i] = listenerAddress{l.Name, l.Hostname, l.Port, l.Protocol}
+	}
+	return list
 }
 
 // grpcMatches are the matches of GRPCRoutes by hostname.

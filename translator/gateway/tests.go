@@ -37,6 +37,7 @@ func gatewayTests(lowered *tables.Gateway) map[string][]byte {
 		name := emit.FileName(gateway.Namespace, gateway.Name)
 		files["compiled/tests/gateway/"+name+"_test.rego"] = gatewayTestModule(gateway, name, rows[index])
 	}
+	ruleTests(lowered, files)
 	return files
 }
 

@@ -12,6 +12,7 @@ package regotext
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -62,6 +63,28 @@ func Indented(value any) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Hash returns the Rego of the hash of a value that encoding/json accepts, and HashOf the Rego
+// that computes it of a reference: generated tests compare large values by it.
+func Hash(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // the tables hold text, numbers and lists alone
+	}
+	// As json.marshal of OPA writes the value: decoded, and with sorted keys.
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		panic(err)
+	}
+	if text, err = json.Marshal(value); err != nil {
+		panic(err)
+	}
+	return Quote(fmt.Sprintf("%x", sha256.Sum256(text)))
+}
+
+// HashOf returns the Rego of the hash of the value at a reference. See [Hash].
+func HashOf(ref string) string { return "crypto.sha256(json.marshal(" + ref + "))" }
 
 // Key returns what selects a key within a reference: ".name", or ["any text"]. A key
 // at the end of the head of a rule takes [Quote] in brackets.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	regexpsyntax "regexp/syntax"
 	"slices"
 	"strings"
 
@@ -143,19 +142,7 @@ func selects(r *tables.VisibilityRule, c cluster) bool {
 
 // sampleCluster finds a cluster that the rule decides; it reports whether it found one.
 func sampleCluster(p *tables.VisibilityPolicy, index int) (cluster, bool) {
-	r := &p.Rules[index]
-	var candidates []cluster
-	for _, name := range r.Names {
-		candidates = append(candidates, cluster{name: name})
-	}
-	if expression, err := regexpsyntax.Parse(r.Pattern, regexpsyntax.Perl); err == nil && r.Pattern != "" {
-		sample := sampleExpression(expression)
-		candidates = append(candidates, cluster{name: sample}, cluster{name: sample + "x"}, cluster{name: "x" + sample})
-	}
-	if r.Labels != nil {
-		candidates = append(candidates, cluster{otherCluster.name, *r.Labels})
-	}
-	for _, c := range candidates {
+	for _, c := range candidates(&p.Rules[index]) {
 		if c.name != "" && decidingRule(p, c) == index {
 			return c, true
 		}
@@ -163,43 +150,20 @@ func sampleCluster(p *tables.VisibilityPolicy, index int) (cluster, bool) {
 	return cluster{}, false
 }
 
-// sampleExpression returns a text that the expression is likely to match. The caller
-// has to check it.
-func sampleExpression(e *regexpsyntax.Regexp) string {
-	switch e.Op {
-	case regexpsyntax.OpLiteral:
-		return string(e.Rune)
-	case regexpsyntax.OpCharClass:
-		return string(sampleRune(e.Rune))
-	case regexpsyntax.OpAnyChar, regexpsyntax.OpAnyCharNotNL:
-		return "x"
-	case regexpsyntax.OpConcat:
-		var out strings.Builder
-		for _, part := range e.Sub {
-			out.WriteString(sampleExpression(part))
-		}
-		return out.String()
-	case regexpsyntax.OpCapture, regexpsyntax.OpPlus, regexpsyntax.OpAlternate:
-		return sampleExpression(e.Sub[0])
-	case regexpsyntax.OpRepeat:
-		return strings.Repeat(sampleExpression(e.Sub[0]), e.Min)
+// candidates returns clusters that a rule is likely to select.
+func candidates(r *tables.VisibilityRule) []cluster {
+	var list []cluster
+	for _, name := range r.Names {
+		list = append(list, cluster{name: name})
 	}
-	return "" // optional parts, and positions between characters
-}
-
-// sampleRune returns a plain character of a class if it has one, else its first.
-func sampleRune(ranges []rune) rune {
-	for _, r := range "a1A-" {
-		for i := 0; i+1 < len(ranges); i += 2 {
-			if ranges[i] <= r && r <= ranges[i+1] {
-				return r
-			}
-		}
+	if r.Pattern != "" {
+		sample := emit.SampleExpression(r.Pattern)
+		list = append(list, cluster{name: sample}, cluster{name: sample + "x"}, cluster{name: "x" + sample})
 	}
-	if len(ranges) == 0 {
-		return 'x' // an empty class, which no text matches
+	if r.Labels != nil {
+		list = append(list, cluster{otherCluster.name, *r.Labels})
 	}
-	return ranges[0]
+	return list
 }
 
 func visibilityTestModule(p *tables.VisibilityPolicy, rows []visibilityRow) []byte {
@@ -259,6 +223,8 @@ test_neighbour[note] if {
 `, regotext.Comment(p.Source), regotext.Quote(p.Module+"_test"), effect, subject, name, subject, policy, whileItHolds(p), policy)
 	writeVisibilityRows(&out, "_decisive", rows, true)
 	writeVisibilityRows(&out, "_neighbours", rows, false)
+	writeSelections(&out, p, policy)
+	writeTimes(&out, p, policy)
 	return out.Bytes()
 }
 

@@ -1,0 +1,270 @@
+package generated
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/tester"
+
+	"github.com/writ-policy/writ/bundles"
+	library "github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/tests/gate"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// The part of all changes that generated tests must notice, in percent. At the gateway they
+// do not know what CEL and the rules of a chain together come to.
+const (
+	noticed          = 95
+	noticedAtGateway = 50
+)
+
+// A bundle of which one element was changed, in its tables or in generated Rego, fails its
+// generated tests: a list without an entry or with one more, another word, number or
+// condition. Changes that mean the same are left out. The survivors are printed.
+func TestGeneratedTestsNoticeChanges(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{
+		"../../examples/policies", "../conformance/deny/seed-policies/policies", "../conformance/deny/own-rules/policies",
+		"../conformance/deny/overrides/policies", "../conformance/visibility/filters-older/policies", "../conformance/inheritance/authz/policies",
+	} {
+		t.Run(filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t, dir)
+			if failed, err := b.failed(b.modules, b.data, isTested); err != nil || len(failed) > 0 {
+				t.Fatalf("got %v and %q for the bundle as it is, want none", err, failed)
+			}
+			b.changeTables(t, gate.Times(30))
+			b.changeRego(t, gate.Times(12))
+		})
+	}
+}
+
+func isTested(string) bool { return true }
+
+// tested is a built bundle as OPA loads it.
+type tested struct {
+	modules map[string]*ast.Module
+	text    map[string]string
+	data    map[string]any
+}
+
+func newBundle(t *testing.T, dir string) *tested {
+	t.Helper()
+	snapshot, list, err := source.Dir(dir, source.DirOptions{}).Snapshot(context.Background())
+	if err != nil || list.HasErrors() {
+		t.Fatalf("%v %v", err, list)
+	}
+	result, list := translator.New(translator.Options{Tests: true}).Translate(context.Background(), snapshot)
+	if result == nil {
+		t.Fatalf("%+v", list)
+	}
+	built, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &tested{modules: make(map[string]*ast.Module), text: make(map[string]string), data: make(map[string]any)}
+	for path, content := range built.Files {
+		if strings.HasSuffix(path, ".rego") {
+			if b.modules[path], err = ast.ParseModule(path, string(content)); err != nil {
+				t.Fatal(err)
+			}
+			b.text[path] = string(content)
+		}
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(built.Files[bundles.DataPath])))
+	decoder.UseNumber()
+	if err := decoder.Decode(&b.data); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// failed returns the tests that fail with modules and data, of the files for which isIncluded
+// is true. The error is that of modules that do not compile.
+func (b *tested) failed(modules map[string]*ast.Module, data any, isIncluded func(path string) bool) (failed []string, err error) {
+	ctx := context.Background()
+	store := inmem.NewFromObject(map[string]any{"compiled": data})
+	txn, err := store.NewTransaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Abort(ctx, txn)
+	included := make(map[string]*ast.Module)
+	for path, module := range modules {
+		if !bundles.IsTest(path) || strings.HasPrefix(path, "compiled/tests/") && isIncluded(path) {
+			included[path] = module
+		}
+	}
+	var results chan *tester.Result
+	library.Compile(func() {
+		results, err = tester.NewRunner().SetCompiler(ast.NewCompiler()).SetStore(store).SetModules(included).SetTimeout(2*time.Minute).RunTests(ctx, txn)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for result := range results {
+		if !result.Pass() {
+			failed = append(failed, result.Package+"."+result.Name)
+		}
+	}
+	return failed, nil
+}
+
+// score counts the changes that tests notice.
+type score struct {
+	all, noticed, byRequests int
+	survivors                []string
+}
+
+func (s *score) add(what string, failed []string) {
+	s.all++
+	if len(failed) == 0 {
+		s.survivors = append(s.survivors, what)
+		return
+	}
+	s.noticed++
+	if slices.ContainsFunc(failed, func(name string) bool {
+		return !strings.Contains(name, "tables_test") && !strings.Contains(name, "stated_test")
+	}) {
+		s.byRequests++
+	}
+}
+
+func (s *score) check(t *testing.T, what string, noticed int) {
+	t.Helper()
+	if s.all == 0 {
+		return
+	}
+	t.Logf("%s: %d of %d changes are noticed, %d of them by requests", what, s.noticed, s.all, s.byRequests)
+	for _, survivor := range s.survivors {
+		t.Logf("%s: not noticed: %s", what, survivor)
+	}
+	if s.noticed*100 < s.all*noticed && s.all-s.noticed > 1 {
+		t.Errorf("%s: %d of %d changes are noticed, want %d %%", what, s.noticed, s.all, noticed)
+	}
+}
+
+// some returns n of the list.
+func some[T any](list []T, n int) []T {
+	random := rand.New(rand.NewPCG(gate.Seed(), 0))
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:min(n, len(list))]
+}
+
+// change is one changed element of the tables.
+type change struct {
+	what string
+	data any
+}
+
+func (b *tested) changeTables(t *testing.T, n int) {
+	var changes []change
+	for _, table := range slices.Sorted(maps.Keys(b.data)) {
+		for _, c := range changesOf(b.data[table], "") {
+			data := maps.Clone(b.data)
+			data[table] = c.data
+			changes = append(changes, change{table + c.what, data})
+		}
+	}
+	var s score
+	for _, c := range some(changes, n) {
+		failed, err := b.failed(b.modules, c.data, isTested)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.add(c.what, failed)
+	}
+	s.check(t, "tables", noticed)
+}
+
+// changesOf returns a JSON value with one element changed, in all ways.
+func changesOf(value any, at string) []change {
+	var out []change
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			without := maps.Clone(value)
+			delete(without, key)
+			out = append(out, change{at + "." + key + " removed", without})
+			for _, c := range changesOf(value[key], at+"."+key) {
+				other := maps.Clone(value)
+				other[key] = c.data
+				out = append(out, change{c.what, other})
+			}
+		}
+	case []any:
+		for i := range value {
+			out = append(out, change{fmt.Sprintf("%s[%d] removed", at, i), slices.Delete(slices.Clone(value), i, i+1)})
+			for _, c := range changesOf(value[i], fmt.Sprintf("%s[%d]", at, i)) {
+				other := slices.Clone(value)
+				other[i] = c.data
+				out = append(out, change{c.what, other})
+			}
+		}
+		if len(value) > 0 {
+			if _, isText := value[0].(string); isText {
+				out = append(out, change{at + ` with "*"`, append(slices.Clone(value), "*")}, change{at + ` with "delete"`, append(slices.Clone(value), "delete")})
+			}
+		}
+	case string:
+		out = append(out, change{at + " longer", value + "z"})
+		if value != "*" {
+			out = append(out, change{at + ` "*"`, "*"})
+		}
+	case bool:
+		out = append(out, change{at + " negated", !value})
+	case json.Number:
+		out = append(out, change{at + " plus one", json.Number(fmt.Sprint(value, "1"))})
+	}
+	return out
+}
+
+func (b *tested) changeRego(t *testing.T, n int) {
+	scores := make(map[string]*score)
+	for _, folder := range []string{"deny/", "escalations/", "deny_resources/", "visibility/", "gateway/"} {
+		var changes [][3]string // the path, what is changed, and the text
+		for _, path := range slices.Sorted(maps.Keys(b.text)) {
+			if strings.HasPrefix(path, "compiled/"+folder) && IsRego(path) {
+				for what, text := range regoChanges(b.text[path]) {
+					changes = append(changes, [3]string{path, what, text})
+				}
+			}
+		}
+		slices.SortFunc(changes, func(a, b [3]string) int { return slices.Compare(a[:], b[:]) })
+		s := new(score)
+		for _, c := range some(changes, n) {
+			modules := maps.Clone(b.modules)
+			module, err := ast.ParseModule(c[0], c[2])
+			if err != nil {
+				continue
+			}
+			modules[c[0]] = module
+			failed, err := b.failed(modules, b.data, func(path string) bool {
+				return strings.HasPrefix(path, "compiled/tests/"+folder) || folder == "deny_resources/" && strings.HasPrefix(path, "compiled/tests/deny")
+			})
+			if err == nil { // OPA loads no bundle that does not compile
+				s.add(c[0]+": "+c[1], failed)
+			}
+		}
+		scores[folder] = s
+	}
+	for _, folder := range slices.Sorted(maps.Keys(scores)) {
+		want := noticed
+		if folder == "gateway/" {
+			want = noticedAtGateway
+		}
+		scores[folder].check(t, "compiled/"+folder, want)
+	}
+}

@@ -1,0 +1,243 @@
+package deny
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// request is a request of a generated test. Values are texts, except namespaceLabels, which
+// are absent where they are not known, and what pod security reads.
+type request map[string]any
+
+func (r request) text(key string) string {
+	text, _ := r[key].(string)
+	return text
+}
+
+// with returns the request with one more value.
+func (r request) with(key string, value any) request {
+	other := maps.Clone(r)
+	other[key] = value
+	return other
+}
+
+// fit is whether a rule matches a request.
+type fit int
+
+const (
+	noFit fit = iota
+	fits
+	fitsUnknown // only because the labels of the namespace are not known
+)
+
+// variation is a request that differs from a base in one value.
+type variation struct {
+	note  string
+	key   string
+	value any
+}
+
+// variations collects what a rule tells apart. One with the value of the base is left out.
+type variations struct {
+	base request
+	list []variation
+}
+
+func (v *variations) add(note, key string, value any) {
+	if text, ok := value.(string); ok && v.base.text(key) == text {
+		return
+	}
+	v.list = append(v.list, variation{note, key, value})
+}
+
+// words varies a value over a list of words and to one that is not in it.
+func (v *variations) words(key string, words []string, other string) {
+	for _, word := range words {
+		v.add(key+" "+word, key, word)
+	}
+	v.add("another "+key, key, other)
+}
+
+// globs varies a value over what patterns match, what is near, and what is far.
+func (v *variations) globs(key string, globs []tables.PathGlob) {
+	for _, glob := range globs {
+		sample := glob.Sample()
+		v.add(key+" "+sample, key, sample)
+		for _, near := range []string{sample + "z", "z" + sample, sample + "/z"} {
+			v.add(key+" "+near, key, near)
+		}
+	}
+	v.add("another "+key, key, "writ-other")
+	v.add("no "+key, key, "")
+}
+
+// namespaces varies the namespace and its labels.
+func (v *variations) namespaces(f *tables.NamespaceFilter) {
+	if f == nil {
+		v.add("another namespace", "namespace", "writ-other")
+		return
+	}
+	v.globs("namespace", f.Patterns)
+	for i := range f.Terms {
+		labels := labelsOf(f.Terms[i])
+		v.add(notef("labels %d", i), "namespaceLabels", labels)
+		for _, r := range f.Terms[i] {
+			without := maps.Clone(labels)
+			delete(without, r.Key)
+			v.add(notef("labels %d, no %s", i, r.Key), "namespaceLabels", without)
+			for _, value := range append(slices.Clone(r.Values), "writ-other") {
+				changed := maps.Clone(labels)
+				changed[r.Key] = value
+				v.add(notef("labels %d, %s=%s", i, r.Key, value), "namespaceLabels", changed)
+			}
+		}
+	}
+	if len(f.Terms) > 0 {
+		v.add("no labels", "namespaceLabels", map[string]string{})
+	}
+}
+
+// labelsOf returns labels that satisfy the requirements, where they do not exclude each other.
+func labelsOf(term []tables.LabelRequirement) map[string]string {
+	labels := make(map[string]string)
+	for _, r := range term {
+		switch r.Operator {
+		case "In":
+			labels[r.Key] = r.Values[0]
+		case "Exists":
+			if _, ok := labels[r.Key]; !ok {
+				labels[r.Key] = "x"
+			}
+		}
+	}
+	return labels
+}
+
+func (t *denySamples) scopeFits(r request) bool {
+	p := t.policy
+	if len(p.Clusters) > 0 && !matchesAny(p.Clusters, r.text("cluster")) || len(p.Tenants) > 0 && !matchesAny(p.Tenants, r.text("tenant")) {
+		return false
+	}
+	if len(p.Sessions)+len(p.EscalationRefs) == 0 || slices.Contains(p.ReferredBy, r.text("escalation")) {
+		return true
+	}
+	return (len(p.Sessions) == 0 || matchesAny(p.Sessions, r.text("session"))) &&
+		(len(p.EscalationRefs) == 0 || matchesAny(p.EscalationRefs, r.text("escalation")))
+}
+
+func (t *denySamples) ruleFits(rule *tables.DenyRule, r request) fit {
+	action := slices.ContainsFunc(rule.Actions, func(a tables.DenyAction) bool {
+		return hasWord(a.Verbs, r.text("verb")) && strings.HasPrefix(r.text("verb"), a.VerbPrefix) && hasWord(a.Groups, r.text("apiGroup"))
+	})
+	if !action || !t.scopeFits(r) || r.text("path") != "" || !hasResource(rule.Resources, r) || rule.NeedsName && r.text("name") == "" ||
+		len(rule.Names) > 0 && !matchesAny(rule.Names, r.text("name")) {
+		return noFit
+	}
+	return namespaceFit(rule.Namespaces, r)
+}
+
+func (t *denySamples) identityFits(i *tables.ImpersonatedIdentity, r request) fit {
+	if !t.scopeFits(r) || !slices.Contains(i.Verbs, r.text("verb")) || !hasWord(i.Resources, r.text("resource")) ||
+		len(i.Names) > 0 && !matchesAny(i.Names, r.text("name")) || len(i.ExtraKeys) > 0 && !matchesAny(i.ExtraKeys, r.text("subresource")) {
+		return noFit
+	}
+	return namespaceFit(i.Namespaces, r)
+}
+
+func (t *denySamples) actionFits(a *tables.ImpersonatedAction, r request) fit {
+	rest, ok := strings.CutPrefix(r.text("verb"), actionPrefix)
+	mode, verb, _ := strings.Cut(rest, ":")
+	if !ok || !t.scopeFits(r) || !slices.Contains(a.Modes, mode) || verb == "" || strings.Contains(verb, ":") && a.Verbs == nil ||
+		!hasWord(a.Verbs, verb) || !hasWord(a.Groups, r.text("apiGroup")) || len(a.Resources) > 0 && !hasResource(a.Resources, r) {
+		return noFit
+	}
+	return fits
+}
+
+func hasResource(list []tables.DenyResource, r request) bool {
+	return slices.ContainsFunc(list, func(d tables.DenyResource) bool {
+		return hasWord(d.Resources, r.text("resource")) && hasWord(d.Subresources, r.text("subresource")) &&
+			(!d.NeedsSubresource || r.text("subresource") != "")
+	})
+}
+
+func namespaceFit(f *tables.NamespaceFilter, r request) fit {
+	if f == nil || matchesAny(f.Patterns, r.text("namespace")) {
+		return fits
+	}
+	labels, known := r["namespaceLabels"].(map[string]string)
+	switch {
+	case len(f.Terms) == 0 || r.text("namespace") == "":
+		return noFit
+	case !known:
+		return fitsUnknown
+	case slices.ContainsFunc(f.Terms, func(term []tables.LabelRequirement) bool { return hasLabels(term, labels) }):
+		return fits
+	}
+	return noFit
+}
+
+func hasLabels(term []tables.LabelRequirement, labels map[string]string) bool {
+	return !slices.ContainsFunc(term, func(r tables.LabelRequirement) bool {
+		value, ok := labels[r.Key]
+		switch r.Operator {
+		case "In":
+			return !ok || !slices.Contains(r.Values, value)
+		case "NotIn":
+			return ok && slices.Contains(r.Values, value)
+		case "Exists":
+			return !ok
+		}
+		return ok
+	})
+}
+
+// hasWord reports whether a list has a word; nil has every word.
+func hasWord(words []string, word string) bool { return words == nil || slices.Contains(words, word) }
+
+func matchesAny(globs []tables.PathGlob, value string) bool {
+	return slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return g.Match(value) })
+}
+
+// scopeVariations varies what brings a request into the scope of the policy.
+func (t *denySamples) scopeVariations(v *variations) {
+	for _, scope := range []struct {
+		key   string
+		globs []tables.PathGlob
+	}{{"cluster", t.policy.Clusters}, {"tenant", t.policy.Tenants}, {"session", t.policy.Sessions}, {"escalation", t.policy.EscalationRefs}} {
+		if len(scope.globs) > 0 {
+			v.globs(scope.key, scope.globs)
+		} else {
+			v.add("another "+scope.key, scope.key, "writ-other")
+		}
+	}
+	for _, name := range t.policy.ReferredBy {
+		v.add("escalation "+name, "escalation", name)
+	}
+}
+
+// ruleVariations varies what one action and one resource of a rule read.
+func (t *denySamples) ruleVariations(rule *tables.DenyRule, a *tables.DenyAction, d *tables.DenyResource, base request) []variation {
+	v := variations{base: base}
+	v.words("verb", a.Verbs, emit.StrangeVerb)
+	if a.VerbPrefix != "" {
+		v.add("a verb with the prefix", "verb", a.VerbPrefix+"writ")
+	}
+	v.words("apiGroup", a.Groups, emit.StrangeGroup)
+	v.words("resource", d.Resources, emit.StrangeResource)
+	v.words("subresource", d.Subresources, "writ-other")
+	v.add("no subresource", "subresource", "")
+	v.add("a path", "path", emit.StrangePath)
+	if len(rule.Names) > 0 || rule.NeedsName {
+		v.globs("name", rule.Names)
+	} else {
+		v.add("another name", "name", "writ-other")
+	}
+	v.namespaces(rule.Namespaces)
+	t.scopeVariations(&v)
+	return v.list
+}

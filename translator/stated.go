@@ -1,0 +1,71 @@
+package translator
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/regotext"
+)
+
+// statedPath is the path of the generated test of the tables.
+const statedPath = "compiled/tests/tables_test.rego"
+
+// largestStated bounds the text of a member of a table that the test compares, because the
+// command opa test ends a test after five seconds.
+const largestStated = 2 << 20
+
+// statedTests writes a test which fails if a member of a table is not the one that the
+// documents were compiled to. The tests of the families show by requests what tables decide;
+// a request cannot show that a list has no further entry.
+func statedTests(data []byte) ([]byte, error) {
+	var compiled map[string]json.RawMessage
+	if err := json.Unmarshal(data, &compiled); err != nil {
+		return nil, err
+	}
+	stated := make(map[string][2]string) // the reference and the hash, by the name of the member
+	for table, text := range compiled {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(text, &members) != nil {
+			continue // it has no members; no table is such
+		}
+		for member, text := range members {
+			if len(text) > largestStated {
+				continue
+			}
+			ref := "data.compiled" + regotext.Key(table) + regotext.Key(member)
+			stated[table+"."+member] = [2]string{ref, regotext.Hash(text)}
+		}
+	}
+	return statedModule(stated), nil
+}
+
+func statedModule(stated map[string][2]string) []byte {
+	names := slices.Sorted(maps.Keys(stated))
+	if len(names) == 0 {
+		return nil
+	}
+	var out bytes.Buffer
+	out.WriteString(`# METADATA
+# description: |
+#   The tables are those that the documents were compiled to. What they decide is tested
+#   by requests, in the files beside this one.
+package compiled.tests.tables_test
+
+test_table[member] if {
+	some member, hash in _hashes
+	crypto.sha256(json.marshal(_members[member])) == hash
+}
+`)
+	for _, member := range names {
+		fmt.Fprintf(&out, "\n_members[%s] := %s\n", regotext.Quote(member), stated[member][0])
+	}
+	out.WriteString("\n_hashes := {\n")
+	for _, member := range names {
+		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(member), stated[member][1])
+	}
+	out.WriteString("}\n")
+	return out.Bytes()
+}
