@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
@@ -37,7 +38,7 @@ func (p *periods) at(s *Server) datedStatus {
 	defer p.mu.Unlock()
 	if current := s.reloader.Current(); p.revision != current.Revision() {
 		p.revision, p.documents, p.sessions, p.debug = current.Revision(), nil, nil, nil
-		if world := current.Statements(); world != nil {
+		if world := statement.Of(current); world != nil {
 			for _, d := range world.Whole().Dated() {
 				p.documents = append(p.documents, d.Dates)
 			}

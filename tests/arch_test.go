@@ -44,7 +44,7 @@ var flow = [][]string{
 	{"analysis/mutants"},
 	{"internal/limits"},
 	{"server/decision", "server/console"},
-	{"analysis/replay", "analysis/reach", "server/console/page"},
+	{"analysis/judge", "analysis/replay", "analysis/reach", "server/console/page"},
 	{"analysis/shrink"},
 	{"server/metrics", "server/trace", "server/auth", "server/engine/match", "server/engine/bounds", "server/engine/overdue", "server/projection"},
 	{"server/engine/visibility", "server/engine/gateway"},
@@ -62,6 +62,28 @@ var flow = [][]string{
 	{"cmd/writ/bundle", "cmd/writ/changes", "cmd/writ/evaluate"},
 	{"cmd/writ/serve"},
 	{"cmd/writ"},
+}
+
+// deciding are the packages that decide. They do not import the analysis, which states what
+// documents mean a second time, for questions; what an entry covers has one meaning for both.
+var deciding = []string{"server/decision", "server/projection", "server/engine", "server/cache"}
+
+func TestDecidingImportsNoAnalysis(t *testing.T) {
+	found := 0
+	for name, imports := range packageImports(t) {
+		if !slices.ContainsFunc(deciding, func(d string) bool { return name == d || strings.HasPrefix(name, d+"/") }) {
+			continue
+		}
+		found++
+		for _, imported := range imports {
+			if strings.Contains(imported, "/analysis/") && !strings.HasSuffix(imported, "/analysis/implication") {
+				t.Errorf("%s imports %s", name, imported)
+			}
+		}
+	}
+	if found < len(deciding) {
+		t.Errorf("found %d packages that decide", found)
+	}
 }
 
 // commands are the packages of the command line.

@@ -21,7 +21,7 @@ import (
 // documents are not reported for the zero value of ends.
 func Lint(r *Result, ends lint.Ends) diag.List {
 	list := lint.Check(r.grants, tables.Of[*tables.Access](r.Tables))
-	risks, err := lint.RisksOf(context.Background(), statement.NewWorld(statement.Revision{Tables: r.Tables}))
+	risks, err := lint.RisksOf(context.Background(), statement.NewWorld(tables.Revision{Tables: r.Tables}))
 	if err != nil {
 		panic(err) // the context does not end
 	}

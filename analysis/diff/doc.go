@@ -6,8 +6,8 @@
 // A running server compares two active revisions p and q, each a decision.Policies, with
 //
 //	report, err := diff.Compare(ctx,
-//		&diff.Side{World: p.Statements(), Judge: decision.Judge(p), Source: "active", Revision: p.Revision()},
-//		&diff.Side{World: q.Statements(), Judge: decision.Judge(q), Source: "pending", Revision: q.Revision()},
+//		&diff.Side{World: statement.Of(p), Judge: judge.Of(p), Source: "active", Revision: p.Revision()},
+//		&diff.Side{World: statement.Of(q), Judge: judge.Of(q), Source: "pending", Revision: q.Revision()},
 //		diff.Options{Now: time.Now(), MaxClasses: 1000})
 //
 // Statements returns nil for a bundle without the tables that statements are made of. The

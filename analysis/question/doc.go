@@ -5,7 +5,7 @@
 //
 // A running server asks an active revision p, a decision.Policies, with
 //
-//	asker := &question.Asker{World: p.Statements(), Judge: decision.Judge(p), Revision: p.Revision(), Now: p.Now()}
+//	asker := &question.Asker{World: statement.Of(p), Judge: judge.Of(p), Revision: p.Revision(), Now: p.Now()}
 //	answer, err := asker.WhoCan(ctx, &question.Question{
 //		Stated: map[string]any{"verb": "delete", "resource": "pods", "apiGroup": "", "namespace": "shop"},
 //		Open:   append(question.Facts(), "name"),

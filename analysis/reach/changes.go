@@ -233,7 +233,7 @@ func (g *graph) after(w *world, c change) *world {
 	if len(changes) > g.o.MaxChanges {
 		return nil
 	}
-	next := newWorld(statement.NewWorld(statement.Revision{Tables: c.with(w.Revision.Tables), Modules: w.Revision.Modules}), g.o, changes)
+	next := newWorld(statement.NewWorld(tables.Revision{Tables: c.with(w.Revision.Tables), Modules: w.Revision.Modules}), g.o, changes)
 	if known := g.worlds[next.key]; known != nil {
 		return known
 	}

@@ -162,7 +162,7 @@ func (c *cutter) remove(grant *Grant) {
 		left.Roles = access.Roles.With(c.withoutRule(access, grant))
 		list[i] = &left
 	}
-	c.o.World = statement.NewWorld(statement.Revision{Tables: list, Modules: w.Revision.Modules})
+	c.o.World = statement.NewWorld(tables.Revision{Tables: list, Modules: w.Revision.Modules})
 }
 
 // withoutRule returns the roles that have a rule, without it: its own and those that

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/replay"
 	"github.com/writ-policy/writ/analysis/shrink"
 	"github.com/writ-policy/writ/analysis/statement"
@@ -48,7 +49,7 @@ func load(t *testing.T, files []source.File) *revision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &revision{files, result, &diff.Side{World: e.Statements(), Judge: decision.Judge(e)}}
+	return &revision{files, result, &diff.Side{World: statement.Of(e), Judge: judge.Of(e)}}
 }
 
 func (r *revision) decide(ctx context.Context, _ time.Time, point string, q decision.Question) (statement.Verdict, error) {

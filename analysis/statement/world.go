@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/rule"
@@ -28,11 +29,21 @@ const (
 // IsExtension reports whether a reason is that an extension decides.
 func IsExtension(why string) bool { return strings.HasPrefix(why, whyExtension) }
 
-// Revision is what statements are made of.
-type Revision struct {
-	Tables tables.List
-	// Modules are the sources of extensions, by name.
-	Modules map[string]string
+// Source is what statements are made of: the tables of a revision, and the time.
+type Source interface {
+	Tables() *tables.Revision
+	Now() time.Time
+}
+
+// Of returns what documents grant and deny now. It is made anew, so that what one question
+// computes is not kept. It is nil without a revision, and for a bundle whose tables lack deny
+// policies.
+func Of(s Source) *World {
+	r := s.Tables()
+	if len(r.Tables) == 0 || !IsComplete(r.Tables, r.Features) {
+		return nil
+	}
+	return NewWorld(*r).At(dates.Of(s.Now()))
 }
 
 // IsComplete reports whether a bundle has all tables that statements are made of. Bundles
@@ -44,7 +55,7 @@ func IsComplete(t tables.List, f tables.Features) bool {
 // World holds the statements of one revision. Statements of bindings are made when they
 // are asked for: most questions concern few of them. It is safe for concurrent use.
 type World struct {
-	Revision Revision
+	Revision tables.Revision
 	whole    *World // the documents of the revision at any time; nil for these themselves
 	Access   *tables.Access
 	Deny     []*Statement // deny policies, in the order of evaluation
@@ -69,7 +80,7 @@ type ruleOf struct {
 }
 
 // NewWorld returns the statements of a revision.
-func NewWorld(r Revision) *World {
+func NewWorld(r tables.Revision) *World {
 	w := &World{
 		Revision: r, Access: tables.Of[*tables.Access](r.Tables),
 		byRole: make(map[string][]*ruleOf), conditions: make(map[string]*KubernetesRule), statements: make(map[string][]*Statement), subjects: make(map[string]map[string][]string),

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
@@ -153,10 +154,10 @@ func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o 
 		}
 		compared := at
 		side := func(e *engine.Engine) *diff.Side {
-			judge := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
-				return decision.Judge(e.At(compared))(ctx, point, request)
+			decide := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
+				return judge.Of(e.At(compared))(ctx, point, request)
 			}
-			return &diff.Side{World: e.Statements(), Judge: judge}
+			return &diff.Side{World: statement.Of(e), Judge: decide}
 		}
 		times := diff.Options{Now: at, SetNow: func(t time.Time) { compared = t }}
 		gains, err := diff.Gains(ctx, side(asked), side(now), author.User, author.Groups, times)

@@ -54,7 +54,7 @@ func effectiveRoutes(s *exchange.Service) []route {
 
 // effectiveQuestion reads the question of a request, whose query has known parameters
 // only.
-type effectiveQuestion func(*http.Request, url.Values) (decision.EffectiveQuestion, *exchange.Refusal)
+type effectiveQuestion func(*http.Request, url.Values) (policies.Question, *exchange.Refusal)
 
 // effective answers a question. It may visit all paths of all gateways and have a long
 // answer. Unknown parameters are refused: a misspelt one must not be ignored.
@@ -73,7 +73,10 @@ func effective(s *exchange.Service, question effectiveQuestion, known ...string)
 			if kind := r.PathValue("kind"); kind != "" {
 				q.Kind = kind
 			}
-			answer, err := p.EffectivePolicies(q)
+			if p.Revision() == "" {
+				return nil, &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "no revision is loaded"}
+			}
+			answer, err := policies.Answer(p.Tables().Gateway(), q)
 			if err != nil {
 				return nil, effectiveRefusal(err)
 			}
@@ -101,35 +104,33 @@ func effectiveQuery(raw string, known []string) (url.Values, *exchange.Refusal) 
 }
 
 func effectiveRefusal(err error) *exchange.Refusal {
-	switch {
-	case errors.Is(err, decision.ErrUnknownTarget):
-		return &exchange.Refusal{Status: http.StatusNotFound, Message: err.Error()}
-	case errors.Is(err, decision.ErrMalformed):
-		return &exchange.Refusal{Status: http.StatusBadRequest, Message: err.Error()}
+	var wrong *policies.Error
+	if errors.As(err, &wrong) && wrong.Unknown {
+		return &exchange.Refusal{Status: http.StatusNotFound, Message: "no such target: " + err.Error()}
 	}
-	return &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: err.Error()}
+	return &exchange.Refusal{Status: http.StatusBadRequest, Message: "the question is malformed: " + err.Error()}
 }
 
-func targetQuestion(r *http.Request, query url.Values) (decision.EffectiveQuestion, *exchange.Refusal) {
+func targetQuestion(r *http.Request, query url.Values) (policies.Question, *exchange.Refusal) {
 	target := r.PathValue("target") + "/" + r.PathValue("namespace") + "/" + r.PathValue("name")
 	if section := query.Get("section"); section != "" {
 		target += "#" + section
 	}
-	return decision.EffectiveQuestion{Target: target, Via: query.Get("via")}, nil
+	return policies.Question{Target: target, Via: query.Get("via")}, nil
 }
 
-func policiesQuestion(_ *http.Request, query url.Values) (decision.EffectiveQuestion, *exchange.Refusal) {
-	return decision.EffectiveQuestion{Policies: true, Kind: query.Get("kind")}, nil
+func policiesQuestion(_ *http.Request, query url.Values) (policies.Question, *exchange.Refusal) {
+	return policies.Question{Policies: true, Kind: query.Get("kind")}, nil
 }
 
-func replacedQuestion(_ *http.Request, query url.Values) (decision.EffectiveQuestion, *exchange.Refusal) {
-	return decision.EffectiveQuestion{Replaced: true, Policy: query.Get("policy")}, nil
+func replacedQuestion(_ *http.Request, query url.Values) (policies.Question, *exchange.Refusal) {
+	return policies.Question{Replaced: true, Policy: query.Get("policy")}, nil
 }
 
-func reachQuestion(_ *http.Request, query url.Values) (decision.EffectiveQuestion, *exchange.Refusal) {
+func reachQuestion(_ *http.Request, query url.Values) (policies.Question, *exchange.Refusal) {
 	rule := query.Get("rule")
 	if rule == "" {
-		return decision.EffectiveQuestion{}, &exchange.Refusal{Status: http.StatusBadRequest, Message: "the query names no rule: ?rule=rules.authorization.NAME"}
+		return policies.Question{}, &exchange.Refusal{Status: http.StatusBadRequest, Message: "the query names no rule: ?rule=rules.authorization.NAME"}
 	}
-	return decision.EffectiveQuestion{Reach: rule}, nil
+	return policies.Question{Reach: rule}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // waiting shows effective policies when it is released.
@@ -15,10 +16,12 @@ type waiting struct {
 	inside, release chan struct{}
 }
 
-func (w waiting) EffectivePolicies(decision.EffectiveQuestion) (any, error) {
+func (waiting) Revision() string { return "r" }
+
+func (w waiting) Tables() *tables.Revision {
 	w.inside <- struct{}{}
 	<-w.release
-	return []string{}, nil
+	return new(tables.Revision)
 }
 
 // Questions that may go through everything are few at a time, and there is room

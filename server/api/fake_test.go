@@ -135,12 +135,12 @@ func (k forgetting) Forget(_ decision.Policies, user string) int {
 	return len(user)
 }
 
-// OriginObjects are those of one role of each form and of bindings in two namespaces.
-func (f *fake) OriginObjects(kind, namespace, name string) []tables.OriginObject {
+// Tables have one role of each form, and bindings in two namespaces.
+func (f *fake) Tables() *tables.Revision {
 	edit, own := tables.RoleKey(tables.FamilyOrigin, "master", "edit"), tables.RoleKey(tables.FamilyOrigin, "hammer", "labeler")
 	editors, labelers := tables.BindingKey(tables.FamilyOrigin, "hammer", "editors"), tables.BindingKey(tables.FamilyOrigin, "master", "labelers")
 	value := "yes"
-	t := tables.Access{
+	access := &tables.Access{
 		Master: "master",
 		Roles: tables.MapOf(map[string]tables.Role{
 			edit: {Family: tables.FamilyOrigin, Kind: "Role", Namespace: "master", Name: "edit", Origin: []tables.OriginRule{
@@ -164,5 +164,5 @@ func (f *fake) OriginObjects(kind, namespace, name string) []tables.OriginObject
 			})}),
 		},
 	}
-	return t.OriginObjects(kind, namespace, name)
+	return &tables.Revision{Tables: tables.List{access}}
 }

@@ -18,8 +18,6 @@ func (*serves) Gateway(context.Context, *decision.GatewayRequest) (decision.Gate
 	return decision.GatewayDecision{Allowed: true, Status: http.StatusOK, Revision: fakeRevision}, nil
 }
 
-func (*serves) EffectivePolicies(decision.EffectiveQuestion) (any, error) { return []string{}, nil }
-
 // Every endpoint that answers from a revision loads it once and checks the request's
 // preconditions on it.
 func TestPreconditions(t *testing.T) {

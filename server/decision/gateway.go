@@ -3,7 +3,6 @@ package decision
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 )
 
@@ -159,29 +158,3 @@ func checkGatewayKey(key string, _ Value) error {
 	}
 	return errUnknownKey
 }
-
-// EffectiveQuestion is a query for effective policies: for the policy of a target or,
-// with Reach, Replaced or Policies set, for a list over all paths.
-type EffectiveQuestion struct {
-	// Kind is AuthPolicy, RateLimitPolicy or TokenRateLimitPolicy.
-	Kind string
-	// Target and Via have the form Kind/namespace/name or
-	// Kind/namespace/name#section. Via may be empty.
-	Target, Via string
-	// Reach is the key of a rule; the answer lists the paths on which it is enforced.
-	Reach string
-	// Replaced selects the rules that another policy replaced. Policy, as
-	// namespace/name, restricts the list to one policy; empty means all.
-	Replaced bool
-	Policy   string
-	// Policies asks for all policies of the kind with their conditions. An empty Kind is all
-	// kinds.
-	Policies bool
-}
-
-// Errors of an EffectiveQuestion. The errors that wrap them have details.
-var (
-	ErrUnknownTarget = errors.New("no such target")
-	ErrMalformed     = errors.New("the question is malformed")
-	errNoRevision    = errors.New("no revision is loaded")
-)

@@ -19,7 +19,7 @@ const (
 // itself. Endpoints and commands whose requests are of the canonical form call it, so that
 // keys of caches and logs have the groups. Reviews of an API server have them already.
 func (r *Request) Completed(p Policies) *Request {
-	if !p.ImpliesGroups() {
+	if !p.Tables().Access().ImpliesGroups() {
 		return r
 	}
 	return r.WithImpliedGroups()

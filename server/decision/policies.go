@@ -6,7 +6,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -29,8 +28,6 @@ type Policies interface {
 	Now() time.Time
 	// At returns the policies of the same revision at an instant, without a cache.
 	At(now time.Time) Policies
-	// ImpliesGroups reports whether Request.Completed adds the groups that Kubernetes implies.
-	ImpliesGroups() bool
 	// AtNow returns the policies with a clock that stands still, for requests that are
 	// decided together. It keeps the cache.
 	AtNow() Policies
@@ -48,20 +45,9 @@ type Policies interface {
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
 
-	// Statements returns what documents grant and deny now, for questions that no decision
-	// answers. It is made anew, so that what one question computes is not kept. It is nil
-	// without a revision, and for a bundle whose tables lack deny policies.
-	Statements() *statement.World
-
-	// OriginObjects returns the Origin objects of a kind in a namespace, as the tables do.
-	OriginObjects(kind, namespace, name string) []tables.OriginObject
-
-	// Inventory holds the entities that documents list. It is never nil and must not be
-	// modified.
-	Inventory() *tables.Inventory
-	// Verbs returns the verbs that documents name, sorted, and those of Kubernetes if a
-	// rule names all. The list must not be modified.
-	Verbs() []string
+	// Tables returns what the documents were lowered to, for questions that no decision
+	// answers. It is never nil and must not be modified.
+	Tables() *tables.Revision
 
 	// Data returns a value of the bundle. An error is an evaluation error.
 	Data(ctx context.Context, q DataQuery) (DataAnswer, error)
@@ -88,10 +74,6 @@ type Policies interface {
 	// Generic decides a request at a point without Go code, or returns an error if it is
 	// invalid.
 	Generic(ctx context.Context, r *GenericRequest) (GenericDecision, *InvalidRequest)
-
-	// EffectivePolicies returns a value for json.Marshal. The error wraps
-	// ErrUnknownTarget, ErrMalformed or errNoRevision.
-	EffectivePolicies(q EffectiveQuestion) (any, error)
 
 	// ListPolicies lists the visibility policies whose subjects name the principal,
 	// active or not: denying ones first, each in the order of evaluation.
@@ -140,11 +122,8 @@ func (u Unavailable) Access(context.Context, *Request) Decision {
 	return Decision{}.Failed(string(u))
 }
 
-// ImpliesGroups returns false.
-func (Unavailable) ImpliesGroups() bool { return false }
-
-// Statements returns nil.
-func (Unavailable) Statements() *statement.World { return nil }
+// Tables is empty.
+func (Unavailable) Tables() *tables.Revision { return new(tables.Revision) }
 
 // AccessKey returns b.
 func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }
@@ -157,17 +136,6 @@ func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }
-
-// OriginObjects is empty.
-func (Unavailable) OriginObjects(string, string, string) []tables.OriginObject {
-	return []tables.OriginObject{}
-}
-
-// Inventory is empty.
-func (Unavailable) Inventory() *tables.Inventory { return new(tables.Inventory) }
-
-// Verbs returns nil.
-func (Unavailable) Verbs() []string { return nil }
 
 // Data returns the evaluation error.
 func (u Unavailable) Data(context.Context, DataQuery) (DataAnswer, error) {
@@ -202,9 +170,6 @@ func (Unavailable) KeepsGateway(*GatewayRequest, *GatewayDecision, []byte) bool 
 func (u Unavailable) Generic(context.Context, *GenericRequest) (GenericDecision, *InvalidRequest) {
 	return GenericDecision{}.Failed(string(u)), nil
 }
-
-// EffectivePolicies returns errNoRevision.
-func (Unavailable) EffectivePolicies(EffectiveQuestion) (any, error) { return nil, errNoRevision }
 
 // ListPolicies returns the evaluation error.
 func (u Unavailable) ListPolicies(context.Context, Principal) PolicyListing {

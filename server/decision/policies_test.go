@@ -42,9 +42,6 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want lists and not null", name, text, err)
 		}
 	}
-	if _, err := p.EffectivePolicies(EffectiveQuestion{}); err != errNoRevision {
-		t.Errorf("got %v", err)
-	}
 	if _, ok := p.Revalidate(Authorization{}); ok || p.Revision() != "" || p.Sequence() != 0 {
 		t.Error("got a revision, want none")
 	}

@@ -62,7 +62,6 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		headers:      headersOf(gateways),
 		queries:      queries,
 		patterns:     patterns(ctx),
-		entities:     entitiesOf(b),
 		data:         dataOf(b),
 		tree:         match.Build(access, before),
 		sessions:     match.IndexSessions(tables.Of[*tables.Sessions](b.Tables), sessions),

@@ -33,7 +33,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
-	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/gateway"
@@ -89,11 +88,10 @@ type Engine struct {
 
 	revision string
 	sequence int64
-	rules    string             // the hash of what queries were compiled from
-	access   *tables.Access     // its Cluster is the only one that the engine decides on, if not empty
-	stated   statement.Revision // what statements are made of
-	features tables.Features    // the features that the bundle states
-	entities entities
+	rules    string         // the hash of what queries were compiled from
+	access   *tables.Access // its Cluster is the only one that the engine decides on, if not empty
+	stated   tables.Revision
+	features tables.Features // that the bundle states
 	data     *bundleData
 	tree     *match.Tree
 	sessions *match.Sessions // nil without sessions

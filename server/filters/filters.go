@@ -65,7 +65,7 @@ func (q *Question) Answer(ctx context.Context, p decision.Policies) (*Answer, er
 }
 
 func (q *Question) condition(ctx context.Context, p decision.Policies, out *Answer) (filter.Condition, error) {
-	world := p.Statements()
+	world := statement.Of(p)
 	if world == nil {
 		return filter.Condition{}, ErrIncomplete
 	}

@@ -104,7 +104,7 @@ const namespaces = "namespaces"
 // filters.ErrIncomplete, or a tables.OtherClusterError.
 func Make(ctx context.Context, p decision.Policies, q Question, space *Space) (*List, error) {
 	p = p.AtNow()
-	world := p.Statements()
+	world := statement.Of(p)
 	if world == nil {
 		return nil, filters.ErrIncomplete
 	}

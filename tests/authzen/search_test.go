@@ -37,7 +37,7 @@ func TestSearchesFindWhatEvaluationsPermit(t *testing.T) {
 			"spec": map[string]any{"subjects": subjectList, "resources": resourceList},
 		})
 		var verbs []string
-		h := serve(t, files, func(o *api.Options) { verbs = o.Current().Verbs() })
+		h := serve(t, files, func(o *api.Options) { verbs = o.Current().Tables().Verbs })
 		if len(verbs) < 4 || slices.Contains(verbs, "*") {
 			t.Fatalf("got verbs %q", verbs)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/tests/oracle/random"
 )
 
@@ -58,7 +59,7 @@ var consoleAttack = &attack{
 		case "GET /v1/subject":
 			r.query = url.Values{"subject": {q.User + "x"}, "limit": {"3"}}.Encode()
 		case "GET /v1/role":
-			roles := s.policies.Statements().Access.Roles
+			roles := statement.Of(s.policies).Access.Roles
 			keys := make([]string, 0, roles.Len())
 			for key := range roles.All() {
 				keys = append(keys, key)

@@ -17,7 +17,7 @@ var objectsAttack = &attack{
 		r := get(route)
 		var roles []string
 		for _, namespace := range append([]string{"master"}, random.Namespaces...) {
-			for _, role := range s.policies.OriginObjects("Role", namespace, "") {
+			for _, role := range s.policies.Tables().Access().OriginObjects("Role", namespace, "") {
 				roles = append(roles, url.PathEscape(namespace)+"/roles/"+url.PathEscape(role.Metadata.Name))
 			}
 		}
@@ -49,7 +49,7 @@ var objectsAttack = &attack{
 				return "an object of another namespace or name is shown"
 			}
 			if role, isBinding := object["roleRef"].(map[string]any); isBinding {
-				if len(x.site.policies.OriginObjects("Role", text(role["namespace"]), text(role["name"]))) != 1 {
+				if len(x.site.policies.Tables().Access().OriginObjects("Role", text(role["namespace"]), text(role["name"]))) != 1 {
 					return "a binding names a role that does not exist"
 				}
 			}

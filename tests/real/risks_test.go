@@ -72,7 +72,7 @@ func confirm(t *testing.T, findings map[string]int, path string, snapshot source
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := risk.Of(t.Context(), e.Statements())
+	found, err := risk.Of(t.Context(), statement.Of(e))
 	if err != nil {
 		t.Fatal(err)
 	}

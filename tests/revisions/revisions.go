@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
@@ -54,7 +54,7 @@ func activated(t *testing.T, files []source.File, o engine.Options) (*diff.Side,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &diff.Side{World: e.Statements(), Judge: decision.Judge(e)}, list
+	return &diff.Side{World: statement.Of(e), Judge: judge.Of(e)}, list
 }
 
 // Random makes random documents of the families of the point access.

@@ -135,3 +135,31 @@ func (d *Deny) readsNamespaceLabels() bool {
 }
 
 func (f *NamespaceFilter) readsLabels() bool { return f != nil && len(f.Terms) > 0 }
+
+// Revision is what the documents of one revision were lowered to, for questions that no
+// decision answers. The zero value is that of no revision. It must not be modified.
+type Revision struct {
+	Tables   List
+	Features Features // that the bundle states
+	// Modules are the sources of extensions, by name.
+	Modules map[string]string
+	// Verbs are those that documents name, sorted, and those of Kubernetes if a rule names
+	// all.
+	Verbs []string
+}
+
+// Access returns the roles and bindings, empty if there are none.
+func (r *Revision) Access() *Access { return orEmpty[Access](Of[*Access](r.Tables)) }
+
+// Gateway returns the gateways, empty if there are none.
+func (r *Revision) Gateway() *Gateway { return orEmpty[Gateway](Of[*Gateway](r.Tables)) }
+
+// Inventory returns the entities that documents list, empty if there are none.
+func (r *Revision) Inventory() *Inventory { return orEmpty[Inventory](Of[*Inventory](r.Tables)) }
+
+func orEmpty[T any](table *T) *T {
+	if table == nil {
+		return new(T)
+	}
+	return table
+}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/reach"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/settings"
@@ -146,7 +146,7 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 		return fmt.Errorf("activate: %w", err)
 	}
 	delete(q.Stated, "namespace")
-	o.find.World, o.find.Judge, o.find.Revision, o.find.Now = e.Statements(), decision.Judge(e), b.Manifest.Revision, at
+	o.find.World, o.find.Judge, o.find.Revision, o.find.Now = statement.Of(e), judge.Of(e), b.Manifest.Revision, at
 	o.find.Stated, o.find.Namespace = q.Stated, o.namespace
 	o.find.Class, _ = reach.ParseClass(o.class)
 	o.find.Rebuild = func(ctx context.Context, adds, removes []map[string]any) (statement.Judge, error) {
@@ -155,7 +155,7 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 			return nil, err
 		}
 		e, err := activate(ctx, b)
-		return decision.Judge(e), err
+		return judge.Of(e), err
 	}
 	report, err := reach.Find(ctx, o.find)
 	if err != nil {

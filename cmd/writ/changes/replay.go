@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/replay"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/cmd/writ/cli"
@@ -21,6 +22,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const replayHelp = `replay decides recorded requests by a revision and reports those whose outcome
@@ -200,7 +202,7 @@ func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Opti
 		if err != nil {
 			return nil, fmt.Errorf("%s: activate: %w", name, err)
 		}
-		worlds = append(worlds, e.Statements().Whole())
+		worlds = append(worlds, statement.Of(e).Whole())
 		return deciderOf(e), nil
 	}
 	var err error
@@ -254,7 +256,7 @@ func (o *replayOptions) earlier(cmd *cobra.Command, l *loader, now time.Time) ([
 	case err != nil:
 		return nil, err
 	}
-	return append(rules, statement.NewWorld(statement.Revision{Tables: b.Tables}).Rules()...), nil
+	return append(rules, statement.NewWorld(tables.Revision{Tables: b.Tables}).Rules()...), nil
 }
 
 // deciderOf returns what decides by a revision at the time of each event.
@@ -263,7 +265,7 @@ func deciderOf(e *engine.Engine) replay.Decider {
 		if at.IsZero() {
 			at = time.Now()
 		}
-		return decision.VerdictOf(ctx, e.At(at), point, q)
+		return judge.VerdictOf(ctx, e.At(at), point, q)
 	}
 }
 

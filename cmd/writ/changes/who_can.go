@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/server/decision"
@@ -229,11 +231,11 @@ func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*question.As
 	if err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
 	}
-	statements := e.Statements()
+	statements := statement.Of(e)
 	if statements == nil {
 		return nil, errWithoutTables
 	}
-	return &question.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision, Now: at}, nil
+	return &question.Asker{World: statements, Judge: judge.Of(e), Revision: b.Manifest.Revision, Now: at}, nil
 }
 
 // warn writes what an answer leaves out.

@@ -6,11 +6,12 @@ import (
 
 	"github.com/writ-policy/writ/analysis/assertions"
 	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/judge"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/analysis/verify"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/internal/progress"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -35,7 +36,7 @@ func (d *Flags) Compiler(now func() time.Time) (*assertions.Compiler, error) {
 
 // SideOf returns the revision of an engine for analyses.
 func SideOf(e *engine.Engine) *diff.Side {
-	return &diff.Side{World: e.Statements(), Judge: decision.Judge(e), Revision: e.Revision()}
+	return &diff.Side{World: statement.Of(e), Judge: judge.Of(e), Revision: e.Revision()}
 }
 
 // Assertions returns the assertions of a translation's documents. Mistakes in what they refer to

@@ -17,7 +17,7 @@ type unlikeInCluster struct{ asked, unlike atomic.Int64 }
 // note decides a request again with the groups that it lacks, if documents name one of them.
 func (u *unlikeInCluster) note(ctx context.Context, p decision.Policies, r *decision.Request, answer decision.Answer) {
 	u.asked.Add(1)
-	if p.ImpliesGroups() {
+	if p.Tables().Access().ImpliesGroups() {
 		return
 	}
 	completed := r.WithImpliedGroups()

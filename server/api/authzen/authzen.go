@@ -83,7 +83,7 @@ func checkMedia(r *http.Request) *exchange.Refusal {
 
 // appendEvaluation decides an evaluation and appends the answer.
 func (a *API) appendEvaluation(r *http.Request, p decision.Policies, t tuple, b []byte) ([]byte, *exchange.Refusal) {
-	q, refused := t.request(p.Inventory())
+	q, refused := t.request(p.Tables().Inventory())
 	if refused != nil {
 		return b, refused
 	}

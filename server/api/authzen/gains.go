@@ -29,7 +29,7 @@ type Gain struct {
 func Gains(ctx context.Context, before, after decision.Policies, user string, groups []string) []Gain {
 	c := &comparison{ctx: ctx, before: before, after: after}
 	subjects := subjectsOf(user, groups)
-	was, is := before.Inventory(), after.Inventory()
+	was, is := before.Tables().Inventory(), after.Tables().Inventory()
 	changed := differing(was.Resources, is.Resources)
 	out := c.groups(was.Subjects.At("user").At(user), is.Subjects.At("user").At(user), user)
 	same := slices.DeleteFunc(union(was.Resources, is.Resources), func(e entity) bool { return slices.Contains(changed, e) })
@@ -98,7 +98,7 @@ type comparison struct {
 // find returns a request about one of some resources, by one of some subjects, that is
 // permitted because of the inventory.
 func (c *comparison) find(resources []entity, subjects ...entity) *decision.Request {
-	verbs := tables.Entries(slices.Concat(c.before.Verbs(), c.after.Verbs()))
+	verbs := tables.Entries(slices.Concat(c.before.Tables().Verbs, c.after.Tables().Verbs))
 	for _, resource := range resources {
 		for _, subject := range subjects {
 			for _, verb := range verbs {
@@ -113,7 +113,7 @@ func (c *comparison) find(resources []entity, subjects ...entity) *decision.Requ
 
 // gained returns the request of entities if it is permitted because of the inventory.
 func (c *comparison) gained(subject, action, resource entity) *decision.Request {
-	q, refused := canonical(subject, action, resource, "", c.after.Inventory())
+	q, refused := canonical(subject, action, resource, "", c.after.Tables().Inventory())
 	if refused != nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (c *comparison) gained(subject, action, resource entity) *decision.Request 
 		d := p.Access(c.ctx, q)
 		return now.Allowed && !d.Allowed || d.Denied && !now.Denied
 	}
-	earlier, refused := canonical(subject, action, resource, "", c.before.Inventory())
+	earlier, refused := canonical(subject, action, resource, "", c.before.Tables().Inventory())
 	if refused != nil && now.Allowed || refused == nil && permits(earlier, c.after) && permits(earlier, c.before) {
 		return q
 	}
@@ -131,12 +131,12 @@ func (c *comparison) gained(subject, action, resource entity) *decision.Request 
 
 // groups returns the groups that the inventory adds to a user and that documents name.
 func (c *comparison) groups(was, is tables.Entity, user string) []Gain {
-	world := c.after.Statements()
+	world := statement.Of(c.after)
 	if user == "" || world == nil {
 		return nil
 	}
 	groupsOf := func(e tables.Entity) []string {
-		q, refused := canonical(entity{kind: "user", id: user, properties: decision.Value(e.Properties)}, entity{id: "*"}, entity{kind: "*"}, "", c.before.Inventory())
+		q, refused := canonical(entity{kind: "user", id: user, properties: decision.Value(e.Properties)}, entity{id: "*"}, entity{kind: "*"}, "", c.before.Tables().Inventory())
 		if refused != nil {
 			return nil
 		}

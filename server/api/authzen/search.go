@@ -32,7 +32,7 @@ func (a *API) SearchSubject() http.HandlerFunc {
 			return t.entityOf(f, "subject", "type"), t.entityOf(f, "action", "name"), t.entityOf(f, "resource", "type", "id")
 		},
 		candidates: func(p decision.Policies, subject, _ entity, after string) iter.Seq[string] {
-			return idsOf(p.Inventory().Subjects.At(subject.kind), after)
+			return idsOf(p.Tables().Inventory().Subjects.At(subject.kind), after)
 		},
 		set:    func(subject, _, _ *entity, id string) { subject.id = id },
 		result: func(b []byte, subject, _, _ entity) []byte { return appendEntity(b, subject) },
@@ -46,7 +46,7 @@ func (a *API) SearchResource() http.HandlerFunc {
 			return t.entityOf(f, "subject", "type", "id"), t.entityOf(f, "action", "name"), t.entityOf(f, "resource", "type")
 		},
 		candidates: func(p decision.Policies, _, resource entity, after string) iter.Seq[string] {
-			return idsOf(p.Inventory().Resources.At(resource.kind), after)
+			return idsOf(p.Tables().Inventory().Resources.At(resource.kind), after)
 		},
 		set:    func(_, _, resource *entity, id string) { resource.id = id },
 		result: func(b []byte, _, _, resource entity) []byte { return appendEntity(b, resource) },
@@ -61,7 +61,7 @@ func (a *API) SearchAction() http.HandlerFunc {
 		},
 		candidates: func(p decision.Policies, _, _ entity, after string) iter.Seq[string] {
 			return func(yield func(string) bool) {
-				for _, verb := range p.Verbs() {
+				for _, verb := range p.Tables().Verbs {
 					if verb > after && !yield(verb) {
 						return
 					}
@@ -139,7 +139,7 @@ type found struct {
 // appendFound appends a page of the candidates that are permitted. It looks one further
 // than the page, so that a page with a token is never the last.
 func (a *API) appendFound(ctx context.Context, p decision.Policies, s *search, c found, page page, b []byte) ([]byte, *exchange.Refusal) {
-	inventory := p.Inventory()
+	inventory := p.Tables().Inventory()
 	count, last, next := 0, "", ""
 	b = append(b, `{"results":[`...)
 	candidates := s.candidates(p, c.subject, c.resource, page.after)

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
@@ -31,12 +33,12 @@ func (s *Reviews) RulesReview() http.HandlerFunc {
 			status := rulesStatus{Incomplete: true, EvaluationError: "no revision is active, or its bundle has no table of its deny policies"}
 			now := p.Now()
 			p = p.At(now)
-			if statements := p.Statements(); statements != nil {
+			if statements := statement.Of(p); statements != nil {
 				stated := map[string]any{}
 				if cluster := r.PathValue("cluster"); cluster != "" {
 					stated["cluster"] = cluster
 				}
-				asker := &question.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision(), Now: now}
+				asker := &question.Asker{World: statements, Judge: judge.Of(p), Revision: p.Revision(), Now: now}
 				refused = s.Service.Listing(func() *exchange.Refusal {
 					ctx, cancel := context.WithTimeout(r.Context(), s.Service.Budget(r))
 					defer cancel()

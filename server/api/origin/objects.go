@@ -29,7 +29,7 @@ func (s *Reviews) Objects() http.HandlerFunc {
 func showObjects(r *http.Request, p decision.Policies) ([]byte, *exchange.Refusal) {
 	kind := kinds[strings.ToLower(r.PathValue("resource"))]
 	list := objectList{Kind: kind + "List", APIVersion: r.PathValue("version")}
-	list.Items = p.OriginObjects(kind, r.PathValue("namespace"), r.PathValue("name"))
+	list.Items = p.Tables().Access().OriginObjects(kind, r.PathValue("namespace"), r.PathValue("name"))
 	for i := range list.Items {
 		list.Items[i].Kind, list.Items[i].APIVersion = kind, list.APIVersion
 	}

@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
@@ -115,11 +117,11 @@ func (a *API) handler(answer func(context.Context, *http.Request, *question.Aske
 				return b, refused
 			}
 			p = p.At(now)
-			statements := p.Statements()
+			statements := statement.Of(p)
 			if statements == nil {
 				return b, withoutStatements
 			}
-			asker := &question.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision(), Now: now}
+			asker := &question.Asker{World: statements, Judge: judge.Of(p), Revision: p.Revision(), Now: now}
 			var found any
 			refused = a.Service.Listing(func() (refused *exchange.Refusal) {
 				ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/console"
@@ -77,11 +78,11 @@ func (v *viewer) Matrix(ctx context.Context, c console.Caller, q console.MatrixQ
 func (v *viewer) asker(policies decision.Policies) *question.Asker {
 	now := policies.Now()
 	policies = policies.At(now)
-	world := policies.Statements()
+	world := statement.Of(policies)
 	if world == nil {
 		return nil
 	}
-	return &question.Asker{World: world, Judge: decision.Judge(policies), Revision: v.Revision(), Now: now}
+	return &question.Asker{World: world, Judge: judge.Of(policies), Revision: v.Revision(), Now: now}
 }
 
 // statedBy returns the members that the question of a matrix states for all rows.

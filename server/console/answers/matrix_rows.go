@@ -55,7 +55,7 @@ func (v *viewer) subjectRows(q *console.MatrixQuery, stated map[string]any) ([]s
 	if q.Resource == "" {
 		return nil, &console.Error{Reason: console.Invalid, Field: "resource", Message: "resource must not be empty"}
 	}
-	world, requests := v.policies.Statements(), v.requestsOf(q.Resource, stated)
+	world, requests := statement.Of(v.policies), v.requestsOf(q.Resource, stated)
 	principals := slices.Compact(slices.SortedFunc(slices.Values(slices.Concat(v.names().principals, world.Sessions().Users())), compareNames))
 	rows := make([]subjectRow, 0, len(principals))
 	for i, p := range principals {
@@ -123,7 +123,7 @@ func (v *viewer) resourceRows(c console.Caller, q *console.MatrixQuery) ([]subje
 	if c.SeesAll {
 		principals = []string{v.principalOf(q.Subject)}
 	}
-	isAll, world := c.SeesAll && !q.Only, v.policies.Statements()
+	isAll, world := c.SeesAll && !q.Only, statement.Of(v.policies)
 	var rows []subjectRow
 	for _, pair := range v.names().resources {
 		r := &statement.Request{Group: pair[0]}

@@ -119,7 +119,7 @@ func (s sets) addPrincipal(principal string) {
 // collect collects the names of a revision.
 func (v *viewer) collect(n *names) {
 	s := sets{}
-	s.add("verb", v.policies.Verbs()...)
+	s.add("verb", v.policies.Tables().Verbs...)
 	s.add("type", standardTypes...)
 	if access := tables.Of[*tables.Access](v.revision.tables); access != nil {
 		s.addSubjects(access)

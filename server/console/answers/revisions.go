@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
@@ -275,14 +276,14 @@ func (x *Explorer) diffOf(ctx context.Context, list [2]compared) (out *console.D
 	at := now
 	var sides [2]*diff.Side
 	for i, side := range list {
-		world := side.policies.Statements()
+		world := statement.Of(side.policies)
 		if world == nil {
 			return nil, console.Errorf(console.NotReady, "the bundle of revision %.12s has no table of its deny policies", side.policies.Revision())
 		}
-		judge := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
-			return decision.Judge(side.policies.At(at))(ctx, point, request)
+		decide := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
+			return judge.Of(side.policies.At(at))(ctx, point, request)
 		}
-		sides[i] = &diff.Side{World: world, Judge: judge, Source: side.source, Revision: side.policies.Revision()}
+		sides[i] = &diff.Side{World: world, Judge: decide, Source: side.source, Revision: side.policies.Revision()}
 	}
 	report, err := diff.Compare(ctx, sides[0], sides[1], diff.Options{Now: now, MaxClasses: maxClasses, SetNow: func(t time.Time) { at = t }})
 	switch {

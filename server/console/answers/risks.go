@@ -69,7 +69,7 @@ func (k *risks) of(policies decision.Policies, now time.Time) (*riskSearch, erro
 			return nil, nil //nolint:nilnil // documented
 		}
 	}
-	world := policies.At(now).Statements()
+	world := statement.Of(policies.At(now))
 	if world == nil {
 		return nil, console.Errorf(console.NotReady, "the bundle has no table of its deny policies")
 	}

@@ -21,7 +21,7 @@ func (v *viewer) Role(c console.Caller, q console.RoleQuery) (*console.Role, err
 	if err := v.admit(c); err != nil {
 		return nil, err
 	}
-	world := v.policies.Statements()
+	world := statement.Of(v.policies)
 	if world == nil {
 		return nil, errNoTable
 	}

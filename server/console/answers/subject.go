@@ -19,7 +19,7 @@ func (v *viewer) Subject(c console.Caller, subject string, limit int, after stri
 	if err := v.needRevision(); err != nil {
 		return nil, err
 	}
-	world := v.policies.Statements()
+	world := statement.Of(v.policies)
 	if world == nil {
 		return nil, errNoTable
 	}
@@ -57,7 +57,7 @@ var errNoTable = console.Errorf(console.NotReady, "the bundle of the revision ha
 // ownPrincipals are those of the requests of a caller about itself.
 func (v *viewer) ownPrincipals(c console.Caller) []string {
 	groups := c.Groups
-	if v.policies.ImpliesGroups() {
+	if v.policies.Tables().Access().ImpliesGroups() {
 		groups, _ = decision.AddImpliedGroups(c.User, groups)
 	}
 	return statement.Principals(c.User, groups)

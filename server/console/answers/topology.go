@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -162,18 +161,16 @@ func (v *viewer) Effective(c console.Caller, kind, target string) (*console.Effe
 	if err := v.admit(c); err != nil {
 		return nil, err
 	}
-	answer, err := v.policies.EffectivePolicies(decision.EffectiveQuestion{Kind: kind, Target: target})
-	switch {
-	case errors.Is(err, decision.ErrUnknownTarget):
-		return nil, &console.Error{Reason: console.NotFound, Message: err.Error(), Field: "target"}
-	case errors.Is(err, decision.ErrMalformed):
-		return nil, &console.Error{Reason: console.Invalid, Message: err.Error(), Field: "target"}
-	case err != nil:
-		return nil, console.Errorf(console.NotReady, "%v", err)
+	if v.policies.Revision() == "" {
+		return nil, console.Errorf(console.NotReady, "no revision is loaded")
 	}
-	found, ok := answer.(*effective.Effective)
-	if !ok {
-		return nil, console.Errorf(console.Internal, "the effective policy of a target has an unknown form")
+	found, err := effective.Find(v.policies.Tables().Gateway(), effective.Query{Kind: kind, Target: target})
+	var wrong *effective.Error
+	switch {
+	case errors.As(err, &wrong) && wrong.Unknown:
+		return nil, &console.Error{Reason: console.NotFound, Message: "no such target: " + err.Error(), Field: "target"}
+	case err != nil:
+		return nil, &console.Error{Reason: console.Invalid, Message: "the question is malformed: " + err.Error(), Field: "target"}
 	}
 	return found, nil
 }

@@ -155,7 +155,7 @@ func (v *viewer) unknownFacts(a *alternatives, c console.Caller, r *decision.Req
 	if len(e.Warnings) == 0 && !isClosed {
 		return
 	}
-	world := p.Statements()
+	world := statement.Of(p)
 	if world == nil {
 		return
 	}
