@@ -235,7 +235,7 @@ func setPath(input map[string]any, steps []string, value any) bool {
 	return true
 }
 
-// valueAt returns the value at a path, nil if there is none.
+// valueAt returns the value at a path, nil if the path leads nowhere.
 func valueAt(input map[string]any, steps []string) any {
 	var value any = input
 	for _, step := range steps {

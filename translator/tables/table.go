@@ -148,13 +148,13 @@ type Revision struct {
 	Verbs []string
 }
 
-// Access returns the roles and bindings, empty if there are none.
+// Access returns the roles and bindings, empty without documents of that family.
 func (r *Revision) Access() *Access { return orEmpty[Access](Of[*Access](r.Tables)) }
 
-// Gateway returns the gateways, empty if there are none.
+// Gateway returns the gateways, empty without documents of that family.
 func (r *Revision) Gateway() *Gateway { return orEmpty[Gateway](Of[*Gateway](r.Tables)) }
 
-// Inventory returns the entities that documents list, empty if there are none.
+// Inventory returns the entities that documents list, empty without such documents.
 func (r *Revision) Inventory() *Inventory { return orEmpty[Inventory](Of[*Inventory](r.Tables)) }
 
 func orEmpty[T any](table *T) *T {
