@@ -198,8 +198,8 @@ func TestDenialsTakeAndGrantsAddPaths(t *testing.T) {
 		m := maker{rand.New(rand.NewPCG(*seed+uint64(n), 10))}
 		documents := m.documents()
 		before := reached(t, documents)
-		deny := object{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": meta("", "more"), "spec": object{"rules": []object{{"verbs": []string{pick(m, "create", "*", "impersonate")},
-			"apiGroups": []string{"*"}, "resources": []string{pick(m, "pods", "*", "secrets", "users", "serviceaccounts")}, "subresources": []string{pick(m, "*", "")}}}}}
+		deny := object{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": meta("", "more"), "spec": object{"rules": []object{{"verbs": []string{"*"},
+			"apiGroups": []string{"*"}, "resources": []string{pick(m, "*", "*", "pods", "secrets", "users")}}}}}
 		for p := range reached(t, append(slices.Clone(documents), deny)) {
 			if !before[p] {
 				t.Errorf("seed %d: %s because of a deny policy", *seed+uint64(n), p)
