@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/verify"
 	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/source"
@@ -92,27 +93,25 @@ func (s *Set) AddFiles(name string) error {
 	if err != nil {
 		return err
 	}
+	kinds := assertion.Kinds
+	if s.AcceptsTests {
+		kinds = slices.Concat(kinds, new(decisiontest.Family).Kinds())
+	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
 		s.outside[file] = folder
-		decoded := assertion.Kinds.Decode(file, content, syntax.Options{})
+		decoded := kinds.Decode(file, content, syntax.Options{})
 		s.List = append(s.List, decoded.List...)
 		for _, skipped := range decoded.Skipped {
-			if s.AcceptsTests && skipped.Kind == kindTest {
-				continue
-			}
 			s.List.Add(diag.Diagnostic{Position: skipped.At, Length: skipped.Length, Code: diag.UnknownKind, Message: fmt.Sprintf("kind %q is not %s", skipped.Kind, assertion.Kind)})
 		}
 		s.add(decoded.Documents)
 	}
 	return nil
 }
-
-// kindTest is the kind of tests of one request each.
-const kindTest = "DecisionTest"
 
 // FilesOf returns the files with documents that a path names, and the folder of their references.
 func FilesOf(name string) (files []string, folder string, err error) {

@@ -29,10 +29,11 @@ decisions.
 The same documents always result in the same bytes. The revision is a hash of
 the content. --commit and --sequence are recorded in the manifest and do not
 affect the revision. The bundle contains tests that are generated from the
-documents, unless --tests=false, and the directory's assertions, for writ verify
-and writ serve: they are signed and do not affect the revision. --require-assertions
-builds nothing unless there are some and none fails. The number of tested roles is limited to bound
-the time that opa needs to compile; a message states how many roles have tests.
+documents, unless --tests=false, and the directory's assertions, for writ
+verify: they are signed and do not affect the revision. --require-assertions
+builds nothing unless there are some and none fails. The number of tested roles
+is limited to bound the time that opa needs to compile; a message states how
+many roles have tests.
 
 --sign adds a signature in OPA's format over the manifest and all files. opa run
 --verification-key verifies it, and so does writ with --keys. If --keys is given

@@ -19,7 +19,7 @@ var (
 	clusterGlobs   = []string{"prod-*", "*", "dev", "prod-??", "[de]*", "prod-eu.1", `prod-eu\.1`, "[^p]*", "", "nope", "p*", "**", "p**1", "?ev"}
 	tenantGlobs    = []string{"bank", "shop-?", "*", "[a-c]*", "", "**", "b**k", `\bank`, `\*`}
 	sessionGlobs   = []string{"s-*", "emergency", "s-[1-3]", "*", "", "**", "s**1", "e?*", `s\-1`}
-	namespaceGlobs = []string{"team-*", "hammer", "*", "a*", "[hm]*", "*-a", "anvil", "nothing-*", "?????", "elsewhere", "**", "h**r", `\anvil`, "", "?*"}
+	namespaceGlobs = []string{"team-*", "hammer", "*", "a*", "[hm]*", "*-a", "anvil", "nothing-*", "?????", "elsewhere", "**", "h**r", `\anvil`, "?*"}
 	nameGlobs      = []string{"web-*", "*", "db", "", "a?", "[ab]*", "b.c", "**", "w**b", `d\b`, `\*`, "?"}
 
 	denyVerbs        = []string{"get", "create", "delete", "list", "*", "impersonate", "patch", "impersonate:user-info", "frobnicate", "exec", "GET"}
