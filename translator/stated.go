@@ -26,6 +26,7 @@ func statedTests(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	stated := make(map[string][2]string) // the reference and the hash, by the name of the member
+	isCompiled := false
 	for table, text := range compiled {
 		var members map[string]json.RawMessage
 		if json.Unmarshal(text, &members) != nil {
@@ -35,11 +36,34 @@ func statedTests(data []byte) ([]byte, error) {
 			if len(text) > largestStated {
 				continue
 			}
+			isCompiled = isCompiled || hasElements(text)
 			ref := "data.compiled" + regotext.Key(table) + regotext.Key(member)
 			stated[table+"."+member] = [2]string{ref, regotext.Hash(text)}
 		}
 	}
+	if !isCompiled {
+		return nil, nil // without documents there is nothing to test
+	}
 	return statedModule(stated), nil
+}
+
+// hasElements reports whether a member is a list or a mapping with a value in it, at any depth.
+// Settings are plain values, which are there without documents.
+func hasElements(member json.RawMessage) bool {
+	var list []json.RawMessage
+	if json.Unmarshal(member, &list) == nil {
+		return len(list) > 0
+	}
+	var mapping map[string]json.RawMessage
+	if json.Unmarshal(member, &mapping) != nil {
+		return false
+	}
+	for _, value := range mapping {
+		if isNested := bytes.HasPrefix(value, []byte("{")) || bytes.HasPrefix(value, []byte("[")); !isNested || hasElements(value) {
+			return true
+		}
+	}
+	return false
 }
 
 func statedModule(stated map[string][2]string) []byte {
