@@ -77,7 +77,7 @@ func TestTopOverrideAlwaysWins(t *testing.T) {
 // rules: a policy that is left with nothing else has no effect.
 func TestUnsetRemovesOnlyWhatItNames(t *testing.T) {
 	removed := 0
-	for seed := firstWorld(); seed < firstWorld()+uint64(hierarchies()); seed++ {
+	for seed := firstWorld(); seed < firstWorld()+uint64(5*hierarchies()); seed++ {
 		_, world := gateway.GenerateInheritance(seed)
 		world.Unconditional()
 		policy := world.Policies[0]
