@@ -57,6 +57,17 @@ type Server struct {
 	draining  atomic.Bool
 }
 
+// observe hands the tracer and the log of decisions to the API where they are configured. A
+// nil pointer in an interface would not be nil.
+func (s *Server) observe(o *api.Options) {
+	if s.tracer != nil {
+		o.Tracer = s.tracer
+	}
+	if s.decisions != nil {
+		o.Log = s.decisions
+	}
+}
+
 // New returns a server. It returns an error if the configuration is invalid, or if a
 // token, TLS, clusters, keys or audit file cannot be opened. Documents are not read: a
 // server whose documents have errors runs, is not ready, and waits for better ones.
@@ -112,12 +123,7 @@ func New(c Config) (*Server, error) {
 		o.Clusters = s.clusters
 	}
 	o.Spaces = cluster.SpacesOf(s.clusters, s.sources.kube)
-	if s.tracer != nil {
-		o.Tracer = s.tracer
-	}
-	if s.decisions != nil {
-		o.Log = s.decisions
-	}
+	s.observe(&o)
 	s.handler = api.New(o)
 	if c.hasPage() {
 		s.handler = s.withPage(c.Listen, s.handler, func(host string) string { return s.scheme() + host })

@@ -170,8 +170,9 @@ func requirement(labels attribute, q tables.LabelRequirement) *tree {
 		return notOf(one)
 	case tables.Exists:
 		return pair(labels, q.Key, nil)
+	default: // DoesNotExist
+		return notOf(pair(labels, q.Key, nil))
 	}
-	return notOf(pair(labels, q.Key, nil)) // DoesNotExist
 }
 
 // object is the condition on the labels and the fields of the object.

@@ -13,14 +13,15 @@ var Targets = []string{
 	"sql+postgresql", "sql+mysql", "sql+sqlite", "ucast+all", "ucast+prisma", "ucast+linq", "ucast+minimal", "kubernetes", "cel",
 }
 
-// Literal, in place of the number of the first parameter, writes the values of a filter in
-// SQL into its text, without parameters.
+// Literal is written in place of the number of the first parameter: the text of a filter in
+// SQL then has its values, and no parameters.
 const Literal = -1
 
 // Kind states whether a filter selects no row ("never"), some rows ("conditional"), or
 // every row ("always").
 type Kind string
 
+// The kinds of filters.
 const (
 	Never       Kind = "never"
 	Conditional Kind = "conditional"

@@ -33,7 +33,6 @@ func (d *document) namespace() string { return d.get("metadata", "namespace").te
 type site struct {
 	operator string
 	order    int // of the operator
-	variant  int // among those of the operator at the line
 	line     int
 	text     string
 	document *document

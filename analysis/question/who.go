@@ -157,6 +157,19 @@ const (
 	subjectGroups = "groups"
 )
 
+// state adds the statements of a subject: what allows it, and what denies it.
+func (s *Subject) state(of []*statement.Statement, entries map[*statement.Statement]*statement.Entry) {
+	for _, one := range of {
+		id := entries[one.Stated()].ID
+		if one.Effect == statement.OutcomeAllow {
+			s.Statements = append(s.Statements, id)
+		} else {
+			s.Unless = append(s.Unless, id)
+		}
+	}
+	s.Statements, s.Unless = statement.SortedIDs(s.Statements), statement.SortedIDs(s.Unless)
+}
+
 // WhoCan lists the principals that are allowed alone in some request of the question.
 func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 	if err := a.prepare(q); err != nil {
@@ -197,16 +210,8 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		if subject.Via, err = a.via(ctx, q, f, p); err != nil {
 			return nil, err
 		}
-		for _, s := range f.by[p] {
-			id := entries[s.Stated()].ID
-			if s.Effect == statement.OutcomeAllow {
-				subject.Statements = append(subject.Statements, id)
-			} else {
-				subject.Unless = append(subject.Unless, id)
-			}
-		}
+		subject.state(f.by[p], entries)
 		subject.Until = untilOf(f.by[p], dates.Of(a.Now))
-		subject.Statements, subject.Unless = statement.SortedIDs(subject.Statements), statement.SortedIDs(subject.Unless)
 		out.Subjects = append(out.Subjects, *subject)
 		out.list(p)
 	}

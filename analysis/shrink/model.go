@@ -92,7 +92,6 @@ type rule struct {
 	pool       *pool
 	fixed      string
 	parts      []part // what it becomes, nil if it goes
-	stays      bool   // it is not changed
 }
 
 // list is one list of a rule.

@@ -106,12 +106,13 @@ func labelsOf(term []tables.LabelRequirement) map[string]string {
 	labels := make(map[string]string)
 	for _, r := range term {
 		switch r.Operator {
-		case "In":
+		case tables.In:
 			labels[r.Key] = r.Values[0]
-		case "Exists":
+		case tables.Exists:
 			if _, ok := labels[r.Key]; !ok {
 				labels[r.Key] = "x"
 			}
+		case tables.NotIn, tables.DoesNotExist: // no label satisfies them
 		}
 	}
 	return labels
@@ -185,14 +186,15 @@ func hasLabels(term []tables.LabelRequirement, labels map[string]string) bool {
 	return !slices.ContainsFunc(term, func(r tables.LabelRequirement) bool {
 		value, ok := labels[r.Key]
 		switch r.Operator {
-		case "In":
+		case tables.In:
 			return !ok || !slices.Contains(r.Values, value)
-		case "NotIn":
+		case tables.NotIn:
 			return ok && slices.Contains(r.Values, value)
-		case "Exists":
+		case tables.Exists:
 			return !ok
+		default: // DoesNotExist
+			return ok
 		}
-		return ok
 	})
 }
 

@@ -174,8 +174,9 @@ func (l *List) match(w *Words, s *Spelling) Truth {
 		return truth(w.Path != "" && slices.ContainsFunc(l.Any, func(entry string) bool { return CoversPath(entry, w.Path) }))
 	case Namespace:
 		return matchFilter(l.Denied.Filter, w)
+	default:
+		return l.matchText(*w.text(l.Of), w.Longest)
 	}
-	return l.matchText(*w.text(l.Of), w.Longest)
 }
 
 // text returns an attribute that is one text.
@@ -199,8 +200,9 @@ func (r *Request) text(a Attribute) *string {
 		return &r.Session
 	case Escalation:
 		return &r.Escalation
+	default: // Target, NamespaceLabels: more than one text
+		return nil
 	}
-	return nil // Target, NamespaceLabels: more than one text
 }
 
 // covers reports whether an entry matches a request, and no negative one does.

@@ -164,6 +164,11 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 	if err := o.show(s, report); err != nil {
 		return err
 	}
+	return o.finding(report)
+}
+
+// finding returns a finding if a path has a class that --fail-on counts.
+func (o *reachOptions) finding(report *reach.Report) error {
 	for _, p := range report.Paths {
 		if failOn, counts := reach.ParseClass(o.failOn); counts && p.Class <= failOn {
 			return &cli.Finding{}

@@ -169,8 +169,9 @@ func valueOf(node *yaml.Node, depth int) (any, error) {
 			out[key] = value
 		}
 		return out, nil
+	default:
+		return scalarOf(node)
 	}
-	return scalarOf(node)
 }
 
 func scalarOf(node *yaml.Node) (value any, err error) {
