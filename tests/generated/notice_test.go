@@ -24,10 +24,11 @@ import (
 )
 
 // The part of all changes that generated tests must notice, in percent. At the gateway they
-// do not know what CEL and the rules of a chain together come to.
+// do not know what CEL and the rules of a chain together come to: a third to a half of the
+// changes is noticed there.
 const (
 	noticed          = 95
-	noticedAtGateway = 50
+	noticedAtGateway = 25
 )
 
 // A bundle of which one element was changed, in its tables or in generated Rego, fails its
@@ -35,6 +36,7 @@ const (
 // condition. Changes that mean the same are left out. The survivors are printed.
 func TestGeneratedTestsNoticeChanges(t *testing.T) {
 	t.Parallel()
+	times := max(1, gate.Effort()/10) // each change compiles a bundle
 	for _, dir := range []string{
 		"../../examples/policies", "../conformance/deny/seed-policies/policies", "../conformance/deny/own-rules/policies",
 		"../conformance/deny/overrides/policies", "../conformance/visibility/filters-older/policies", "../conformance/inheritance/authz/policies",
@@ -45,8 +47,8 @@ func TestGeneratedTestsNoticeChanges(t *testing.T) {
 			if failed, err := b.failed(b.modules, b.data, isTested); err != nil || len(failed) > 0 {
 				t.Fatalf("got %v and %q for the bundle as it is, want none", err, failed)
 			}
-			b.changeTables(t, gate.Times(30))
-			b.changeRego(t, gate.Times(12))
+			b.changeTables(t, 30*times)
+			b.changeRego(t, 12*times)
 		})
 	}
 }

@@ -59,7 +59,7 @@ func TestDenyRequestsReachEverything(t *testing.T) {
 	}
 	for name, least := range map[string]int{
 		"allowed": 4000, "denied, a rule": 2000, "denied, an impersonation rule": 700, "denied, pod security": 2000, "denied, a binding": 200, "neither": 2000,
-		"unavailable allow": 500, "unavailable deny": 500, "unreadable": 300, "exempt allow": 200, "blocked deny": 300, "override allow": 200,
+		"unavailable allow": 500, "unavailable deny": 500, "unreadable": 300, "exempt allow": 200, "blocked deny": 300, "override allow": 100,
 		"threshold allow": 300, "threshold warn": 300, "threshold deny": 300, "above deny": 500,
 		"several judgements": 300, "several warnings": 100, "warned, then denied": 200, "judged, not granted": 200, "labels unknown": 100,
 		"a policy that the escalation names": 200, "impersonation": 50,
