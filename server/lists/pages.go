@@ -19,8 +19,8 @@ const (
 	maxKeptItems = 2_000_000
 )
 
-// ErrExpired is the error of a cursor whose list is no longer kept, or never was by this
-// process.
+// ErrExpired is returned for a cursor if this process does not keep its list: the list has
+// expired, or another process made the cursor.
 var ErrExpired = errors.New("the cursor has expired, or another replica made it: ask for the first page again")
 
 // Pages keep lists for the pages that are still to come, each for its owner alone. Now is

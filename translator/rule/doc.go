@@ -14,8 +14,8 @@
 // Everything that a vocabulary knows about spelling (plurals, case, verbs that requests carry,
 // verbs that stand for a subresource, "*/sub") is applied to the request, once. What is left
 // for the rule is the membership of words in lists, so that the lists of a rule alone give
-// what it matches, what it tells apart, and what it covers. The rejected alternative spells the
-// entries of rules: there are more rules than requests.
+// what it matches, what it tells apart, and what it covers. The alternative, to apply the
+// spelling to the entries of rules, was rejected: there are more rules than requests.
 //
 // Whether one rule covers another is answered about entries, not about requests: "covers" may
 // be false for an entry that is covered, and "touches" true for one that is not touched, but
