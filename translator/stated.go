@@ -42,7 +42,7 @@ func statedTests(data []byte) ([]byte, error) {
 		}
 	}
 	if !isCompiled {
-		return nil, nil // without documents there is nothing to test
+		return nil, nil // a directory without documents has no test
 	}
 	return statedModule(stated), nil
 }
