@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -16,6 +17,15 @@ type request map[string]any
 func (r request) text(key string) string {
 	text, _ := r[key].(string)
 	return text
+}
+
+// asWords returns what scopes and namespaces of policies compare of the request.
+func (r request) asWords() *rule.Words {
+	labels, _ := r["namespaceLabels"].(map[string]string)
+	return &rule.Words{Request: rule.Request{
+		Namespace: r.text("namespace"), NamespaceLabels: labels,
+		Cluster: r.text("cluster"), Tenant: r.text("tenant"), Session: r.text("session"), Escalation: r.text("escalation"),
+	}}
 }
 
 // with returns the request with one more value.
@@ -118,16 +128,9 @@ func labelsOf(term []tables.LabelRequirement) map[string]string {
 	return labels
 }
 
+// scopeFits reports whether the policy applies to a request.
 func (t *denySamples) scopeFits(r request) bool {
-	p := t.policy
-	if len(p.Clusters) > 0 && !matchesAny(p.Clusters, r.text("cluster")) || len(p.Tenants) > 0 && !matchesAny(p.Tenants, r.text("tenant")) {
-		return false
-	}
-	if len(p.Sessions)+len(p.EscalationRefs) == 0 || slices.Contains(p.ReferredBy, r.text("escalation")) {
-		return true
-	}
-	return (len(p.Sessions) == 0 || matchesAny(p.Sessions, r.text("session"))) &&
-		(len(p.EscalationRefs) == 0 || matchesAny(p.EscalationRefs, r.text("escalation")))
+	return rule.Scope(t.policy).Match(r.asWords()) == rule.Yes
 }
 
 func (t *denySamples) ruleFits(rule *tables.DenyRule, r request) fit {
@@ -167,35 +170,14 @@ func hasResource(list []tables.DenyResource, r request) bool {
 }
 
 func namespaceFit(f *tables.NamespaceFilter, r request) fit {
-	if f == nil || matchesAny(f.Patterns, r.text("namespace")) {
+	switch rule.InNamespaces(f).Match(r.asWords()) {
+	case rule.Yes:
 		return fits
-	}
-	labels, known := r["namespaceLabels"].(map[string]string)
-	switch {
-	case len(f.Terms) == 0 || r.text("namespace") == "":
+	case rule.No:
 		return noFit
-	case !known:
+	default:
 		return fitsUnknown
-	case slices.ContainsFunc(f.Terms, func(term []tables.LabelRequirement) bool { return hasLabels(term, labels) }):
-		return fits
 	}
-	return noFit
-}
-
-func hasLabels(term []tables.LabelRequirement, labels map[string]string) bool {
-	return !slices.ContainsFunc(term, func(r tables.LabelRequirement) bool {
-		value, ok := labels[r.Key]
-		switch r.Operator {
-		case tables.In:
-			return !ok || !slices.Contains(r.Values, value)
-		case tables.NotIn:
-			return ok && slices.Contains(r.Values, value)
-		case tables.Exists:
-			return !ok
-		default: // DoesNotExist
-			return ok
-		}
-	})
 }
 
 // hasWord reports whether a list has a word; nil has every word.
