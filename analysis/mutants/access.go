@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
-const authenticated = "group:system:authenticated"
+var authenticated = tables.Group("system:authenticated")
 
 // kubernetesRole adds the sites of a role of Kubernetes.
 func (d *directory) kubernetesRole(doc *document) {
@@ -97,11 +99,12 @@ func (d *directory) kubernetesBinding(doc *document) {
 
 func kubernetesSubject(p string) *yaml.Node {
 	const group = "rbac.authorization.k8s.io"
-	if name, ok := strings.CutPrefix(p, "group:"); ok {
+	subject := tables.ParseSubject(p)
+	name := subject.Name
+	if subject.IsGroup {
 		return mapping("kind", "Group", "apiGroup", group, "name", name)
 	}
-	name := strings.TrimPrefix(p, "user:")
-	if account, ok := strings.CutPrefix(name, "system:serviceaccount:"); ok {
+	if account, ok := strings.CutPrefix(name, tables.AccountPrefix); ok {
 		if namespace, account, ok := strings.Cut(account, ":"); ok {
 			return mapping("kind", "ServiceAccount", "namespace", namespace, "name", account)
 		}
@@ -159,15 +162,15 @@ func (d *directory) originRules(doc *document, path ...string) {
 // originBinding adds the sites of a binding of Origin.
 func (d *directory) originBinding(doc *document) {
 	for _, p := range d.others(doc) {
-		key, name := "userNames", strings.TrimPrefix(p, "user:")
-		if group, ok := strings.CutPrefix(p, "group:"); ok {
-			key, name = "groupNames", group
+		subject, key := tables.ParseSubject(p), "userNames"
+		if subject.IsGroup {
+			key = "groupNames"
 		}
 		d.add(doc, "subject-added", doc.get(key), p+" added", func(v value) {
 			if !v.get(key).isList() {
 				v.set(key, list())
 			}
-			v.get(key).add(scalar(name))
+			v.get(key).add(scalar(subject.Name))
 		})
 	}
 	const master = "master"

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // file is a file with documents that may be changed.
@@ -117,18 +118,18 @@ func subjectsOf(v value) []string {
 	for _, s := range v.get("subjects").items() {
 		switch name := s.get("name").text(); s.get("kind").text() {
 		case "Group":
-			out = append(out, "group:"+name)
+			out = append(out, tables.Group(name))
 		case "ServiceAccount":
-			out = append(out, "user:system:serviceaccount:"+s.get("namespace").text()+":"+name)
+			out = append(out, tables.User(tables.Account(s.get("namespace").text(), name)))
 		default:
-			out = append(out, "user:"+name)
+			out = append(out, tables.User(name))
 		}
 	}
 	for _, name := range v.get("groupNames").texts() {
-		out = append(out, "group:"+name)
+		out = append(out, tables.Group(name))
 	}
 	for _, name := range v.get("userNames").texts() {
-		out = append(out, "user:"+name)
+		out = append(out, tables.User(name))
 	}
 	return out
 }

@@ -307,16 +307,16 @@ func (m *Model) readSubjects(b *binding) {
 			}
 			switch name := text("name"); text("kind") {
 			case "User":
-				add(f, i, "user:"+name, name)
+				add(f, i, tables.User(name), name)
 			case "Group":
-				add(f, i, "group:"+name, name)
+				add(f, i, tables.Group(name), name)
 			default:
-				add(f, i, "user:system:serviceaccount:"+cmp.Or(text("namespace"), b.header.Namespace)+":"+name, name)
+				add(f, i, tables.User(tables.Account(cmp.Or(text("namespace"), b.header.Namespace), name)), name)
 			}
 		}
 		return
 	}
-	for _, kind := range []struct{ field, prefix string }{{"userNames", "user:"}, {"groupNames", "group:"}} {
+	for _, kind := range []struct{ field, prefix string }{{"userNames", tables.UserPrefix}, {"groupNames", tables.GroupPrefix}} {
 		f := find(b.place.Node, kind.field)
 		for i, item := range itemsOf(f) {
 			add(f, i, kind.prefix+item.Value, item.Value)

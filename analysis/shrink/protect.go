@@ -18,10 +18,7 @@ import (
 // breakGlass is the label of roles and bindings whose subjects hold them in emergencies.
 const breakGlass = "writ.dev/break-glass"
 
-const (
-	systemPrefix  = "system:"
-	accountPrefix = "system:serviceaccount:"
-)
+const systemPrefix = "system:"
 
 // protect marks what stays whatever the log shows.
 func (m *Model) protect() {
@@ -101,7 +98,7 @@ func (m *Model) breakGlass() []string {
 	}
 	for _, d := range directory.DocumentsOf[*deny.BreakglassEscalation](m.result.Directory) {
 		for _, prefix := range append([]string{""}, m.result.Directory.SessionGroupPrefixes...) {
-			out = append(out, "group:"+prefix+d.EscalatedGroup)
+			out = append(out, tables.Group(prefix+d.EscalatedGroup))
 		}
 	}
 	return out
@@ -109,8 +106,8 @@ func (m *Model) breakGlass() []string {
 
 // isSystem reports whether a principal is one of Kubernetes itself. Accounts are not.
 func isSystem(principal string) bool {
-	_, name, _ := strings.Cut(principal, ":")
-	return strings.HasPrefix(name, systemPrefix) && (!strings.HasPrefix(name, accountPrefix) || strings.HasPrefix(principal, "group:"))
+	s := tables.ParseSubject(principal)
+	return strings.HasPrefix(s.Name, systemPrefix) && (s.IsGroup || !strings.HasPrefix(s.Name, tables.AccountPrefix))
 }
 
 // protectSubjects marks the subjects of a binding that stay, and the binding if it does.
@@ -213,10 +210,10 @@ func roleOfBinding(d syntax.Document) string {
 
 func principalsOf(users, groups []string) (out []string) {
 	for _, user := range users {
-		out = append(out, "user:"+user)
+		out = append(out, tables.User(user))
 	}
 	for _, group := range groups {
-		out = append(out, "group:"+group)
+		out = append(out, tables.Group(group))
 	}
 	return out
 }

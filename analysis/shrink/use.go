@@ -268,8 +268,8 @@ func (c *class) add(s *Sample) {
 func (u *Use) held(g grant, principals []string) []*subject {
 	var out []*subject
 	for _, s := range g.binding.subjects {
-		group, isGroup := strings.CutPrefix(s.principal, "group:")
-		if slices.Contains(principals, s.principal) || g.via && isGroup && slices.Contains(u.groups, group) {
+		named := tables.ParseSubject(s.principal)
+		if slices.Contains(principals, s.principal) || g.via && named.IsGroup && slices.Contains(u.groups, named.Name) {
 			out = append(out, s)
 		}
 	}
