@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // value is a part of a document. The zero value is absent.
@@ -187,7 +189,7 @@ func render(out *bytes.Buffer, n *yaml.Node) {
 			if i > 0 {
 				out.WriteString(", ")
 			}
-			quote(out, n.Content[i].Value)
+			out.Write(jsontext.AppendString(nil, n.Content[i].Value))
 			out.WriteString(": ")
 			render(out, n.Content[i+1])
 		}
@@ -208,16 +210,9 @@ func render(out *bytes.Buffer, n *yaml.Node) {
 		case (tag == "!!int" || tag == "!!float" || tag == "!!bool") && json.Valid([]byte(n.Value)):
 			out.WriteString(n.Value)
 		default:
-			quote(out, n.Value)
+			out.Write(jsontext.AppendString(nil, n.Value))
 		}
 	}
-}
-
-func quote(out *bytes.Buffer, text string) {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string
-	out.Truncate(out.Len() - 1)
 }
 
 // write returns a file with its documents as they are, except the one at an index. Where the
