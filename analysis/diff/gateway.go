@@ -142,24 +142,8 @@ func gatewayTexts(w *statement.World) []string {
 			continue
 		}
 		for _, r := range g.Effective[i].Rules {
-			collectTexts(r.Value, &out)
+			tables.EachText(r.Value, func(text string) { out = append(out, text, `"`+text+`"`) }) // also as a quoted constant
 		}
 	}
 	return out
-}
-
-// collectTexts adds the strings of a value, each also as a quoted constant.
-func collectTexts(value any, into *[]string) {
-	switch v := value.(type) {
-	case string:
-		*into = append(*into, v, `"`+v+`"`)
-	case []any:
-		for _, e := range v {
-			collectTexts(e, into)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			collectTexts(v[key], into)
-		}
-	}
 }

@@ -187,25 +187,10 @@ func (w *world) textsOf(target string) []string {
 			continue
 		}
 		for _, r := range g.Effective[e].Rules {
-			collectTexts(r.Value, &out)
+			tables.EachText(r.Value, func(text string) { out = append(out, text) })
 		}
 	}
 	return tables.Once(out)
-}
-
-func collectTexts(value any, into *[]string) {
-	switch v := value.(type) {
-	case string:
-		*into = append(*into, v)
-	case []any:
-		for _, e := range v {
-			collectTexts(e, into)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			collectTexts(v[key], into)
-		}
-	}
 }
 
 // ownPath returns where a request has what conditions read at a path, nil for what it does

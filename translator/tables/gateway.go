@@ -1,5 +1,10 @@
 package tables
 
+import (
+	"maps"
+	"slices"
+)
+
 // The kinds of inherited policies, in the order of their computation, and the kinds that
 // they attach to.
 const (
@@ -217,3 +222,20 @@ const (
 	TargetNotFound Rejection = "TargetNotFound"
 	Invalid        Rejection = "Invalid"
 )
+
+// EachText calls visit with each text in the value of a rule, as written: elements of lists in
+// order, members of mappings by key.
+func EachText(value any, visit func(text string)) {
+	switch v := value.(type) {
+	case string:
+		visit(v)
+	case []any:
+		for _, e := range v {
+			EachText(e, visit)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			EachText(v[key], visit)
+		}
+	}
+}
