@@ -4,12 +4,9 @@ package bundle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -188,29 +185,16 @@ func writeBundle(out io.Writer, b *bundles.Bundle, path string) error {
 	return writeAtomically(path, b.WriteTar)
 }
 
+// fileMode is the mode of bundles: they hold nothing that readers of the folder may not see.
+const fileMode = 0o644
+
 // writeAtomically writes a file so that readers see all of it or nothing: a server may
 // watch the path.
 func writeAtomically(path string, write func(io.Writer) error) error {
-	staged, err := writeBeside(path, write)
+	staged, err := cli.WriteBeside(path, fileMode, write)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(staged)
 	return os.Rename(staged, path)
-}
-
-// writeBeside writes a file of another name in the same folder, and returns its path.
-func writeBeside(path string, write func(io.Writer) error) (string, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), ".writ-*")
-	var at *fs.PathError
-	if errors.As(err, &at) { // the temporary name means nothing to the user
-		return "", fmt.Errorf("%s: %w", path, at.Err)
-	}
-	if err != nil {
-		return "", err
-	}
-	if err := errors.Join(write(file), file.Chmod(0o644), file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
 }

@@ -43,7 +43,7 @@ func buildSplit(cmd *cobra.Command, s cli.Streams, sources []string, o buildOpti
 			return err
 		}
 		path := filepath.Join(o.path, cluster+".tar.gz")
-		at, err := writeBeside(path, b.WriteTar)
+		at, err := cli.WriteBeside(path, fileMode, b.WriteTar)
 		if err == nil {
 			staged = append(staged, stagedBundle{at, path, b.Manifest.Revision})
 		}

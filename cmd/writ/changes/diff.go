@@ -183,7 +183,7 @@ func (o *diffOptions) check(cmd *cobra.Command) error {
 			return cli.Usagef(cmd, "point %q must be access, visibility or gateway", point)
 		}
 	}
-	if o.subject != "" && !strings.HasPrefix(o.subject, tables.UserPrefix) && !strings.HasPrefix(o.subject, tables.GroupPrefix) {
+	if o.subject != "" && !isPrincipal(o.subject) {
 		return cli.Usagef(cmd, "subject %q must be user:NAME or group:NAME", o.subject)
 	}
 	if o.at != "" && (o.now != "" || o.allTimes) {
@@ -202,6 +202,11 @@ func (o *diffOptions) check(cmd *cobra.Command) error {
 		return cli.Usagef(cmd, "--write-expect names a file: the report is on standard output")
 	}
 	return nil
+}
+
+// isPrincipal reports whether a text is user:NAME or group:NAME.
+func isPrincipal(text string) bool {
+	return strings.HasPrefix(text, tables.UserPrefix) || strings.HasPrefix(text, tables.GroupPrefix)
 }
 
 func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) error {

@@ -7,17 +7,13 @@ import (
 	"github.com/writ-policy/writ/analysis/reach"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator/dates"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // reachExceptions is the document of --except.
 type reachExceptions struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	Metadata   struct {
-		Name string `yaml:"name"`
-	} `yaml:"metadata"`
+	documentHeader `yaml:",inline"`
+
 	Spec struct {
 		Exceptions []reachException `yaml:"exceptions"`
 	} `yaml:"spec"`
@@ -35,19 +31,10 @@ const exceptionsKind = "ReachExceptions"
 
 // readExceptions reads the exceptions of a file, or of standard input.
 func readExceptions(name string, s cli.Streams) ([]reach.Exception, error) {
-	content, err := readFile(name, s)
-	if err != nil {
-		return nil, &diffError{Code: "bad-except", Message: err.Error()}
-	}
-	bad := func(format string, args ...any) error {
-		return &diffError{Code: "bad-except", Message: name + ": " + fmt.Sprintf(format, args...)}
-	}
 	var document reachExceptions
-	if err := syntax.DecodeStrict(content, &document); err != nil {
-		return nil, bad("%v", err) // it names the line
-	}
-	if document.APIVersion != expectedVersion || document.Kind != exceptionsKind {
-		return nil, bad("line 1: must be a %s %s", expectedVersion, exceptionsKind)
+	_, bad, err := readDocument(name, s, "bad-except", exceptionsKind, &document)
+	if err != nil {
+		return nil, err
 	}
 	var out []reach.Exception
 	for i, e := range document.Spec.Exceptions {

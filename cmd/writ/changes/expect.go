@@ -17,11 +17,8 @@ import (
 
 // expectedChanges is the document of --expect and --write-expect.
 type expectedChanges struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	Metadata   struct {
-		Name string `yaml:"name"`
-	} `yaml:"metadata"`
+	documentHeader `yaml:",inline"`
+
 	Spec struct {
 		Changes []expectedChange `yaml:"changes"`
 	} `yaml:"spec"`
@@ -50,19 +47,10 @@ const (
 
 // readExpected reads the expected changes of a file, or of standard input.
 func readExpected(name string, s cli.Streams) ([]diff.ExpectedChange, error) {
-	content, err := readFile(name, s)
-	if err != nil {
-		return nil, &diffError{Code: "bad-expect", Message: err.Error()}
-	}
 	var document expectedChanges
-	bad := func(format string, args ...any) error {
-		return &diffError{Code: "bad-expect", Message: name + ": " + fmt.Sprintf(format, args...)}
-	}
-	if err := syntax.DecodeStrict(content, &document); err != nil {
-		return nil, bad("%v", err) // it names the line
-	}
-	if document.APIVersion != expectedVersion || document.Kind != expectedKind {
-		return nil, bad("line 1: must be a %s %s", expectedVersion, expectedKind)
+	content, bad, err := readDocument(name, s, "bad-expect", expectedKind, &document)
+	if err != nil {
+		return nil, err
 	}
 	var out []diff.ExpectedChange
 	for i, c := range document.Spec.Changes {
@@ -79,6 +67,35 @@ func readExpected(name string, s cli.Streams) ([]diff.ExpectedChange, error) {
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// documentHeader is the beginning of a document that a flag names.
+type documentHeader struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Metadata   struct {
+		Name string `yaml:"name"`
+	} `yaml:"metadata"`
+}
+
+func (h *documentHeader) header() *documentHeader { return h }
+
+// readDocument reads a document of a kind from a file, or from standard input. It returns the
+// content, and what makes an error with a code of a mistake in the file.
+func readDocument(name string, s cli.Streams, code, kind string, into interface{ header() *documentHeader }) (content []byte, bad func(format string, args ...any) error, err error) {
+	bad = func(format string, args ...any) error {
+		return &diffError{Code: code, Message: name + ": " + fmt.Sprintf(format, args...)}
+	}
+	if content, err = readFile(name, s); err != nil {
+		return nil, nil, &diffError{Code: code, Message: err.Error()}
+	}
+	if err := syntax.DecodeStrict(content, into); err != nil {
+		return nil, nil, bad("%v", err) // it names the line
+	}
+	if h := into.header(); h.APIVersion != expectedVersion || h.Kind != kind {
+		return nil, nil, bad("line 1: must be a %s %s", expectedVersion, kind)
+	}
+	return content, bad, nil
 }
 
 // readFile reads a file, or standard input.
@@ -105,7 +122,7 @@ func lineOf(content []byte, i int) int {
 // writeExpected writes the changes of a report for --expect, with the reasons and times of
 // earlier entries.
 func writeExpected(name string, r *diff.Report, earlier []diff.ExpectedChange) error {
-	document := expectedChanges{APIVersion: expectedVersion, Kind: expectedKind}
+	document := expectedChanges{documentHeader: documentHeader{APIVersion: expectedVersion, Kind: expectedKind}}
 	document.Metadata.Name = "expected"
 	document.Spec.Changes = []expectedChange{}
 	for _, c := range r.Expected(earlier) {

@@ -145,7 +145,7 @@ func (o *shrinkOptions) check(cmd *cobra.Command, dir string) error {
 	}
 	for flag, list := range map[string][]string{"keep-subject": o.choice.KeepSubjects, "break-glass": o.choice.BreakGlass} {
 		for _, p := range list {
-			if !strings.HasPrefix(p, "user:") && !strings.HasPrefix(p, "group:") {
+			if !isPrincipal(p) {
 				return cli.Usagef(cmd, "--%s %q must be user:NAME or group:NAME", flag, p)
 			}
 		}

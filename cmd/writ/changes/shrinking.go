@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -292,19 +293,8 @@ func writeBeside(path string, text []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".writ-shrink-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = file.Write(text)
-	for _, step := range []func() error{func() error { return file.Chmod(info.Mode().Perm()) }, file.Sync, file.Close} {
-		if failed := step(); err == nil {
-			err = failed
-		}
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-		return "", err
-	}
-	return file.Name(), nil
+	return cli.WriteBeside(path, info.Mode().Perm(), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
