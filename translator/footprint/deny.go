@@ -65,14 +65,10 @@ func withoutVerbs(r rule.Rule) rule.Rule {
 
 // addRule adds the values of a request that the lists of a rule can tell apart.
 func (f *Access) addRule(r rule.Rule) {
-	of := map[rule.Attribute]*Attribute{
-		rule.Verb: &f.Verbs, rule.Group: &f.APIGroups, rule.Name: &f.Names, rule.Cluster: &f.Clusters, rule.Tenant: &f.Tenants,
-		rule.Session: &f.Sessions, rule.Escalation: &f.Escalations,
-	}
 	for _, alternative := range r {
 		for _, l := range alternative {
 			d := cmp.Or(l.Denied, new(rule.Denied))
-			if a := of[l.Of]; a != nil {
+			if a := f.attribute(l.Of); a != nil {
 				a.Values = append(a.Values, l.Any...)
 				a.addGlobs(d.Globs)
 				for _, prefix := range d.Prefixes {
@@ -83,6 +79,28 @@ func (f *Access) addRule(r rule.Rule) {
 			f.Subresources.addGlobs(d.Keys)
 			addNamespaces(f, d.Filter)
 		}
+	}
+}
+
+// attribute returns what the footprint has of an attribute that is one text, nil for others.
+func (f *Access) attribute(of rule.Attribute) *Attribute {
+	switch of {
+	case rule.Verb:
+		return &f.Verbs
+	case rule.Group:
+		return &f.APIGroups
+	case rule.Name:
+		return &f.Names
+	case rule.Cluster:
+		return &f.Clusters
+	case rule.Tenant:
+		return &f.Tenants
+	case rule.Session:
+		return &f.Sessions
+	case rule.Escalation:
+		return &f.Escalations
+	default: // targets, paths, namespaces and their labels
+		return nil
 	}
 }
 
