@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/writ-policy/writ/internal/linediff"
 )
 
 // context is how many lines a patch has around a change.
@@ -93,107 +95,25 @@ func splitLines(text []byte) []string {
 	return lines
 }
 
-// maxDistance bounds the changed lines that the shortest script is searched for. Above it
-// the lines between the first and the last change are replaced.
-const maxDistance = 1000
+// maxEdits bounds the changed lines that the shortest script is searched for. Above it the
+// lines between the first and the last change are replaced.
+const maxEdits = 1000
 
 // script returns the lines of two texts as lines that stay, go and are added.
 func script(a, b []string) []op {
-	head := 0
-	for head < len(a) && head < len(b) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	kinds := shortest(a[head:len(a)-tail], b[head:len(b)-tail])
-	ops := make([]op, 0, len(a)+len(b))
+	ops := make([]op, 0, max(len(a), len(b)))
 	i, j := 0, 0
-	add := func(kind byte) {
-		o := op{kind: kind, before: i, after: j}
-		if kind == '+' {
-			o.text = b[j]
-		} else {
-			o.text = a[i]
-			i++
+	for _, c := range append(linediff.Common(a, b, maxEdits), [2]int{len(a), len(b)}) {
+		for ; i < c[0]; i++ {
+			ops = append(ops, op{'-', a[i], i, j})
 		}
-		if kind != '-' {
-			j++
+		for ; j < c[1]; j++ {
+			ops = append(ops, op{'+', b[j], i, j})
 		}
-		ops = append(ops, o)
-	}
-	for range head {
-		add(' ')
-	}
-	for _, kind := range kinds {
-		add(kind)
-	}
-	for range tail {
-		add(' ')
+		if i < len(a) && j < len(b) {
+			ops = append(ops, op{' ', a[i], i, j})
+			i, j = i+1, j+1
+		}
 	}
 	return ops
-}
-
-// shortest returns the shortest script of two texts (Myers, "An O(ND) difference algorithm").
-func shortest(a, b []string) []byte {
-	most := len(a) + len(b)
-	if most > maxDistance {
-		most = maxDistance
-	}
-	reach := make([]int, 2*most+2) // by diagonal: how far in a
-	var trace [][]int
-	for d := 0; d <= most; d++ {
-		trace = append(trace, append([]int(nil), reach...))
-		for k := -d; k <= d; k += 2 {
-			x := step(reach, most, k, d)
-			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
-				x++
-			}
-			reach[most+k] = x
-			if x >= len(a) && x-k >= len(b) {
-				return walk(trace, most, len(a), len(b))
-			}
-		}
-	}
-	return append(bytes.Repeat([]byte{'-'}, len(a)), bytes.Repeat([]byte{'+'}, len(b))...)
-}
-
-// step returns where the path with d changes begins on a diagonal: after a line that goes, or
-// one that is added.
-func step(reach []int, most, k, d int) int {
-	switch {
-	case d == 0:
-		return 0
-	case k == -d || k != d && reach[most+k-1] < reach[most+k+1]:
-		return reach[most+k+1]
-	}
-	return reach[most+k-1] + 1
-}
-
-// walk returns the script that a search has found, from its end.
-func walk(trace [][]int, most, x, y int) []byte {
-	var out []byte
-	for d := len(trace) - 1; d >= 0; d-- {
-		reach, k := trace[d], x-y
-		start := step(reach, most, k, d)
-		for x > start {
-			out = append(out, ' ')
-			x, y = x-1, y-1
-		}
-		if d == 0 {
-			break
-		}
-		if k == -d || k != d && reach[most+k-1] < reach[most+k+1] {
-			out = append(out, '+')
-			y--
-		} else {
-			out = append(out, '-')
-			x--
-		}
-	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
-	return out
 }
