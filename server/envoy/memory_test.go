@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/writ-policy/writ/internal/limits"
@@ -135,6 +136,64 @@ func TestHalfMessagesMakeRoom(t *testing.T) {
 		}
 	}
 	waitForRefused(t, m, "replaced_message", 10)
+}
+
+// A message of a connection that holds one place arrives, although another connection begins
+// more messages after it than there are places.
+func TestAFloodLosesItsOwnPlaces(t *testing.T) {
+	m := metrics.New()
+	g := &guard{decision: decision.GatewayDecision{Allowed: true, Status: 200}}
+	address := listen(t, envoy.Options{
+		Current: g.current, Metrics: m, MaxMessage: 64 << 10, ReceiveBytes: 3 * 128 << 10, ReceiveTimeout: time.Hour,
+	})
+	content, err := proto.Marshal(pathCheck("/shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(content)))
+	message = append(message, content...)
+	body, send := io.Pipe()
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+authv3.Authorization_Check_FullMethodName, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/grpc")
+	r.Header.Set("Te", "trailers")
+	result := make(chan string, 1)
+	go func() {
+		response, err := transport.RoundTrip(r)
+		if err != nil {
+			result <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		_, _ = io.Copy(io.Discard, response.Body)
+		result <- response.Header.Get("Grpc-Status") + response.Trailer.Get("Grpc-Status")
+	}()
+	if _, err := send.Write(message[:len(message)/2]); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{}, 12)
+	sendHalf(t, address, 12, 60<<10, ended)
+	waitFor(t, ended, 10) // the flood keeps two places of three
+	if _, err := send.Write(message[len(message)/2:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := send.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-result:
+		if got != "0" {
+			t.Errorf("the message of the other connection: got status %s, want 0", got)
+		}
+	case <-time.After(patience):
+		t.Error("the message of the other connection is not answered")
+	}
 }
 
 func TestSlowMessagesEnd(t *testing.T) {

@@ -2,7 +2,7 @@ package envoy
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,30 +15,30 @@ import (
 // receptions bounds how many messages are received at a time, and how long each may
 // take. Until a call has a place, the transport stores at most one window of its message.
 //
-// A call beyond the bound takes the place of the one that began first, which fails: what
-// a proxy sends arrives within milliseconds, so the oldest reception is that of a client
-// that does not send.
+// A call beyond the bound takes a place from the connection that holds most of them, whose
+// oldest message fails: what a proxy sends arrives within milliseconds, so a connection
+// with many messages that have not arrived is that of a client that does not send. Of
+// connections that hold as many, the one whose message is the oldest loses it.
 type receptions struct {
 	most    int
 	timeout time.Duration
 	ended   func(cause error) // counts a reception that fails; must not block
 
-	mu             sync.Mutex
-	open           int
-	oldest, newest *reception // the ends of a list in the order of beginning
+	mu   sync.Mutex
+	open []*reception // in the order of beginning, at most as many as most
 }
 
 // reception is one call whose message is being received.
 type reception struct {
-	cancel     context.CancelCauseFunc // ends the call
-	timer      *time.Timer
-	prev, next *reception
-	isOpen     bool // it holds a place
+	cancel context.CancelCauseFunc // ends the call
+	timer  *time.Timer
+	client string // the address of the connection
 }
 
+// The errors have a status, which a client sees whose message had arrived.
 var (
-	errSlow     = errors.New("the message took too long")
-	errReplaced = errors.New("too many messages are being received")
+	errSlow     = status.Error(codes.DeadlineExceeded, "the message took too long")
+	errReplaced = status.Error(codes.ResourceExhausted, "too many messages are being received")
 	errUnknown  = status.Error(codes.Unimplemented, "the method must be "+authv3.Authorization_Check_FullMethodName)
 )
 
@@ -57,12 +57,13 @@ func prepare(ctx context.Context, call *tap.Info) (context.Context, error) {
 // begin takes a place for a call that was prepared.
 func (s *receptions) begin(ctx context.Context) *reception {
 	r := ctx.Value(receptionKey{}).(*reception)
+	r.client = addressOf(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open == s.most {
-		s.fail(s.oldest, errReplaced)
+	if len(s.open) == s.most {
+		s.fail(s.greediest(), errReplaced)
 	}
-	s.add(r)
+	s.open = append(s.open, r)
 	r.timer = time.AfterFunc(s.timeout, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -71,50 +72,43 @@ func (s *receptions) begin(ctx context.Context) *reception {
 	return r
 }
 
+// greediest returns the oldest message of the connection that holds most places.
+func (s *receptions) greediest() *reception {
+	held := make(map[string]int)
+	for _, r := range s.open {
+		held[r.client]++
+	}
+	oldest := s.open[0]
+	for _, r := range s.open {
+		if held[r.client] > held[oldest.client] {
+			oldest = r
+		}
+	}
+	return oldest
+}
+
 // finish gives the place back. It returns false if the call has lost it.
 func (s *receptions) finish(r *reception) bool {
 	r.timer.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := r.isOpen
-	s.remove(r)
-	return held
+	return s.remove(r)
 }
 
-// fail ends a reception. The caller of fail, add and remove holds mu.
+// fail ends a reception. The caller of fail and remove holds mu.
 func (s *receptions) fail(r *reception, cause error) {
-	if r.isOpen {
-		s.remove(r)
+	if s.remove(r) {
 		s.ended(cause) // before the client can see the end
 		r.cancel(cause)
 	}
 }
 
-func (s *receptions) add(r *reception) {
-	r.isOpen, r.prev = true, s.newest
-	if r.prev == nil {
-		s.oldest = r
-	} else {
-		r.prev.next = r
+// remove gives a place back, and reports whether the reception held one.
+func (s *receptions) remove(r *reception) bool {
+	at := slices.Index(s.open, r)
+	if at < 0 {
+		return false
 	}
-	s.newest = r
-	s.open++
-}
-
-func (s *receptions) remove(r *reception) {
-	if !r.isOpen {
-		return
-	}
-	if r.prev == nil {
-		s.oldest = r.next
-	} else {
-		r.prev.next = r.next
-	}
-	if r.next == nil {
-		s.newest = r.prev
-	} else {
-		r.next.prev = r.prev
-	}
-	r.isOpen, r.prev, r.next = false, nil, nil
-	s.open--
+	s.open = slices.Delete(s.open, at, at+1)
+	return true
 }

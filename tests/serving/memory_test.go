@@ -16,9 +16,7 @@ import (
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
 
 	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
@@ -280,25 +278,15 @@ func askMeanwhile(t *testing.T, ctx context.Context, address, proxies string) (a
 	defer connection.Close()
 	client := authv3.NewAuthorizationClient(connection)
 	const review = `{"user":"Clark","resourceAttributes":{"verb":"get","resource":"pods","namespace":"hammer"}}`
-	// Thousands of half messages a second replace each other within milliseconds: a message
-	// that a busy machine receives more slowly may lose its place to them, and is not answered.
-	replaced := 0
 	for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
 		if allowed, reason := ask(t, address, review); !allowed {
 			t.Errorf("a review: got denied, %s", reason)
 		}
 		response, err := client.Check(context.WithoutCancel(ctx), new(authv3.CheckRequest))
-		switch {
-		case status.Code(err) == codes.Canceled:
-			replaced++
-			continue
-		case err != nil || response.GetStatus().GetCode() == 0:
+		if err != nil || response.GetStatus().GetCode() == 0 {
 			t.Errorf("a proxy's check: got %v, %v", response, err)
 		}
 		answered++
-	}
-	if answered <= 9*replaced {
-		t.Errorf("%d requests were answered, and %d lost their place", answered, replaced)
 	}
 	return answered
 }
