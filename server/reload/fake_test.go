@@ -188,8 +188,9 @@ func activateEcho(_ context.Context, b *bundles.Bundle) (decision.Policies, erro
 
 // recorder is an Observer that records its calls.
 type recorder struct {
-	observed []string
-	failing  bool // of the state
+	activated func() // called as soon as a revision is active; may be nil
+	observed  []string
+	failing   bool // of the state
 }
 
 func (e *recorder) Reloaded(result metrics.Result, _ time.Time) {
@@ -205,7 +206,11 @@ func (e *recorder) StateFails(yes bool) {
 	e.failing = yes
 }
 
-func (e *recorder) Inherits(metrics.Inherited) {}
+func (e *recorder) Inherits(metrics.Inherited) {
+	if e.activated != nil {
+		e.activated()
+	}
+}
 
 func (e *recorder) Diagnosed(errors, warnings int) {
 	e.observed = append(e.observed, fmt.Sprint(errors, " errors ", warnings, " warnings"))

@@ -159,7 +159,12 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	if err != nil {
 		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
 	}
+	// Who was answered by the revision finds it in the status.
+	r.statusMu.Lock()
 	r.active.Store(&active{policies: policies, signer: b.SignedBy})
+	r.setBundle(b, r.o.Now())
+	r.status.Ready = true
+	r.statusMu.Unlock()
 	r.reportByOPA(policies.ByOPA())
 	r.o.Observer.Inherits(inherited(tables.Of[*tables.Gateway](b.Tables)))
 	return nil

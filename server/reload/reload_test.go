@@ -22,6 +22,27 @@ func newReloader(docs *documents, more func(o *Options)) (*Reloader, *words, *re
 	return New(o), w, e
 }
 
+// The status names a revision as soon as that answers, and not first when the attempt is
+// recorded.
+func TestStatusNamesWhatAnswers(t *testing.T) {
+	docs := newDocuments("a")
+	r, _, observed := newReloader(docs, nil)
+	asked := 0
+	observed.activated = func() {
+		asked++
+		if s := r.Status(); !s.Ready || s.Revision != r.Revision() || s.Bundle == nil {
+			t.Errorf("revision %s answers, and the status has %q, ready %v", r.Revision(), s.Revision, s.Ready)
+		}
+	}
+	for _, text := range []string{"a", "b", "bad", "c"} {
+		docs.set(text)
+		_ = r.Reload(t.Context())
+	}
+	if asked != 3 {
+		t.Errorf("%d revisions became active, want 3", asked)
+	}
+}
+
 // One Reloader through a life of good and bad documents. After each step: what
 // answers, and what was reported.
 func TestReload(t *testing.T) {

@@ -122,11 +122,10 @@ type Diagnostic struct {
 
 // Status returns a copy of the current status. It does not wait for a running reload.
 func (r *Reloader) Status() Status {
-	byOPA := r.Current().ByOPA()
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
 	s := r.status
-	s.ByOPA = byOPA
+	s.ByOPA = r.Current().ByOPA()
 	s.Diagnostics = slices.Clone(s.Diagnostics)
 	if s.Diagnostics == nil {
 		s.Diagnostics = []Diagnostic{}
