@@ -233,8 +233,9 @@ func (b *tab) path() string {
 // all returns the elements with a role and a name; an empty name means any.
 func (b *tab) all(role, name string) []*accessibility.Node {
 	b.t.Helper()
-	// A query of a document that is being replaced may never be answered.
-	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
+	// A query of a document that is being replaced may never be answered, and another one
+	// takes seconds on a busy machine.
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
 	root, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{})
 	if err != nil {
@@ -263,7 +264,7 @@ func (b *tab) eventually(what string, holds func() bool) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			b.t.Fatalf("%s: not so: %s", b.path(), what)
+			b.t.Fatalf("%s: not so: %s; the view has %.500q", b.path(), what, get(b, chromedp.Evaluate[string](`document.body.innerText`)))
 		}
 	}
 }
