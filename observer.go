@@ -16,9 +16,10 @@ func (o observer) Reloaded(result metrics.Result, _ time.Time) {
 	}
 }
 
-func (observer) Degraded(bool)              {}
-func (observer) StateFails(bool)            {}
-func (observer) Diagnosed(int, int)         {}
-func (observer) Serves(string)              {}
-func (observer) ByOPA(map[string]bool)      {}
-func (observer) Inherits(metrics.Inherited) {}
+func (observer) ReloadRefused(metrics.Cause) {}
+func (observer) Degraded(bool)               {}
+func (observer) StateFails(bool)             {}
+func (observer) Diagnosed(int, int)          {}
+func (observer) Serves(string)               {}
+func (observer) ByOPA(map[string]bool)       {}
+func (observer) Inherits(metrics.Inherited)  {}

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/envoy"
+	"github.com/writ-policy/writ/server/proofs"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
@@ -73,8 +74,10 @@ type Config struct {
 	Clusters ClustersConfig
 	Audit    AuditConfig
 	Cache    CacheConfig
-	Limits   LimitsConfig
-	Timeouts TimeoutsConfig
+
+	Assertions AssertionsConfig
+	Limits     LimitsConfig
+	Timeouts   TimeoutsConfig
 
 	// Version is the version of writ, for the status and for bundles.
 	Version string
@@ -92,14 +95,15 @@ const defaultListen = "127.0.0.1:8686"
 // Defaults returns a Config that is valid once Policies or Bundle is set.
 func Defaults() Config {
 	return Config{
-		Listen:   defaultListen,
-		Settle:   200 * time.Millisecond,
-		Page:     PageConfig{Mode: PageAuto},
-		DecideBy: engine.DecideByCompiled,
-		PageLog:  1000,
-		Callers:  CallersConfig{OIDC: auth.IssuerOptions{UsernameClaim: "sub", GroupsClaim: "groups", Refresh: time.Minute}},
-		Envoy:    EnvoyConfig{Identity: envoy.DefaultIdentity, Connections: envoy.DefaultMaxConnections, ReceiveBytes: envoy.DefaultReceiveBytes},
-		Cache:    CacheConfig{Entries: cache.DefaultEntries, Bytes: cache.DefaultBytes, VisibilityEntries: cache.DefaultEntries, VisibilityTTL: cache.DefaultTTL},
+		Listen:     defaultListen,
+		Settle:     200 * time.Millisecond,
+		Page:       PageConfig{Mode: PageAuto},
+		DecideBy:   engine.DecideByCompiled,
+		PageLog:    1000,
+		Callers:    CallersConfig{OIDC: auth.IssuerOptions{UsernameClaim: "sub", GroupsClaim: "groups", Refresh: time.Minute}},
+		Envoy:      EnvoyConfig{Identity: envoy.DefaultIdentity, Connections: envoy.DefaultMaxConnections, ReceiveBytes: envoy.DefaultReceiveBytes},
+		Assertions: AssertionsConfig{Timeout: proofs.DefaultTimeout},
+		Cache:      CacheConfig{Entries: cache.DefaultEntries, Bytes: cache.DefaultBytes, VisibilityEntries: cache.DefaultEntries, VisibilityTTL: cache.DefaultTTL},
 		Clusters: ClustersConfig{
 			FetchTimeout: cluster.DefaultTimeout, MaxFetches: cluster.DefaultPlaces,
 			SessionKey: kubernetes.DefaultSessionKey, EscalationKey: kubernetes.DefaultEscalationKey,
@@ -194,7 +198,7 @@ func (c *Config) checkBounds() []error {
 		{"the memory of a stream", int64(c.Limits.MaxStreamBytes)}, {"the memory of streams", c.Limits.MaxStreamBytesInUse},
 		{"the number of connections", int64(c.Limits.MaxConnections)},
 		{"the number of connections of proxies", int64(c.Envoy.Connections)}, {"the memory for receiving checks", int64(c.Envoy.ReceiveBytes)},
-		{"the request timeout", int64(c.Timeouts.Request)}, {"the evaluation timeout", int64(c.Timeouts.Evaluation)},
+		{"the time of a proof", int64(c.Assertions.Timeout)}, {"the request timeout", int64(c.Timeouts.Request)}, {"the evaluation timeout", int64(c.Timeouts.Evaluation)},
 		{"the header timeout", int64(c.Timeouts.ReadHeader)}, {"the read timeout", int64(c.Timeouts.Read)},
 		{"the time to keep authorizations", int64(c.Cache.VisibilityTTL)},
 		{"the fetch timeout", int64(c.Clusters.FetchTimeout)}, {"the number of fetches", int64(c.Clusters.MaxFetches)},

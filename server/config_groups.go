@@ -136,6 +136,17 @@ type AuditConfig struct {
 	DecisionLogConfig string
 }
 
+// AssertionsConfig is what must hold for every request.
+type AssertionsConfig struct {
+	// Required refuses a revision unless it has assertions and none fails. One that is not
+	// proven within Timeout is refused too.
+	Required bool
+	Timeout  time.Duration
+	// Files are files and folders with assertions beside those of the documents. They are
+	// read again when they change.
+	Files []string
+}
+
 // CacheConfig bounds the caches of decisions.
 type CacheConfig struct {
 	// Entries is the maximum number of cached decisions; zero disables the cache.

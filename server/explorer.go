@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/console"
@@ -50,13 +51,13 @@ func (s *Server) openRevision(ctx context.Context, revision string) (decision.Po
 	if err != nil {
 		return nil, err
 	}
-	return s.activateApart(ctx, b)
+	return s.activateApart(ctx, b, s.config.Now)
 }
 
-// activateApart activates a bundle that is not served.
-func (s *Server) activateApart(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
+// activateApart activates a bundle that is not served. Its clock is now; nil means time.Now.
+func (s *Server) activateApart(ctx context.Context, b *bundles.Bundle, now func() time.Time) (decision.Policies, error) {
 	return engine.Activate(ctx, b, engine.Options{
-		Now: s.config.Now, Timeout: s.config.Timeouts.Evaluation, RequireRoute: s.config.RequireRoute, ByOPA: s.config.DecideBy == engine.DecideByOPA, Overdue: overdue.New(s.metrics),
+		Now: now, Timeout: s.config.Timeouts.Evaluation, RequireRoute: s.config.RequireRoute, ByOPA: s.config.DecideBy == engine.DecideByOPA, Overdue: overdue.New(s.metrics),
 	})
 }
 
@@ -73,7 +74,7 @@ func (s *Server) tryDocuments(ctx context.Context, snapshot source.Snapshot) (an
 	if err != nil {
 		return out, err
 	}
-	p, err := s.activateApart(ctx, b)
+	p, err := s.activateApart(ctx, b, s.config.Now)
 	if err != nil {
 		out.Diagnostics = slices.Concat(list, bundles.Diagnose(b, err)).Sorted()
 		return out, err
@@ -84,6 +85,9 @@ func (s *Server) tryDocuments(ctx context.Context, snapshot source.Snapshot) (an
 
 // attempted passes the result of an attempt to the explorer.
 func (s *Server) attempted(a reload.Attempt) {
+	if a.IsRead && !errors.As(a.Err, new(*reload.Refusal)) {
+		s.proofs.Settled()
+	}
 	s.explorer.Attempted(answers.Attempt{
 		Files: a.Snapshot.Files, Origins: a.Snapshot.Origins, Cluster: a.Snapshot.Cluster, Documents: a.Documents, Diagnostics: a.Diagnostics, Err: a.Err,
 		Known: a.IsKnown, Read: a.IsRead, Activated: a.IsActivated, Revision: s.reloader.Revision(), Source: s.reloader.Status().Source, State: s.consoleState(),
@@ -97,5 +101,6 @@ func (s *Server) consoleState() console.StateEvent {
 	if keys := s.sources.keys.status(); keys != nil && keys.State == bundles.KeyRevoked {
 		state.WithdrawnKey = keys.SignedBy
 	}
+	state.FailingAssertions, state.Assertions = s.proofs.Failing()
 	return state
 }

@@ -2,7 +2,11 @@ package server
 
 import (
 	"context"
+	"time"
 
+	"github.com/writ-policy/writ/analysis/assertions"
+	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/internal/progress"
@@ -11,6 +15,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/proofs"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator"
 )
@@ -41,11 +46,42 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 				return nil, err
 			}
 			last = e
-			s.explorer.Activate(b)
 			limits.CollectAfter(heapGrowth) // not before: a start would need more memory
 			return kept.Of(e), nil
 		},
+		Accept:    s.accept,
 		Attempted: s.attempted, Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
+	})
+}
+
+// accept returns an error for a revision that must not be served.
+func (s *Server) accept(ctx context.Context, c *reload.Candidate) error {
+	if err := s.proofs.Accept(ctx, c); err != nil {
+		return err
+	}
+	if !c.IsActive {
+		s.explorer.Activate(c.Bundle)
+	}
+	return nil
+}
+
+// newProofs returns what verifies the assertions about revisions.
+func (s *Server) newProofs(m *metrics.Metrics) (*proofs.Proofs, error) {
+	c := &s.config
+	return proofs.New(proofs.Options{
+		Required: c.Assertions.Required, Timeout: c.Assertions.Timeout, Files: c.Assertions.Files, Logger: s.log, Now: c.Now,
+		Compiler: func(now func() time.Time) *assertions.Compiler {
+			return &assertions.Compiler{Settings: c.Settings, AllowEmpty: c.AllowEmpty, Activate: func(ctx context.Context, b *bundles.Bundle) (*diff.Side, error) {
+				p, err := s.activateApart(ctx, b, now)
+				if err != nil {
+					return nil, err
+				}
+				return proofs.SideOf(p, statement.Of(p), now), nil
+			}}
+		},
+		Retry:   func(ctx context.Context) { _ = s.reloader.Retry(s.withObservers(ctx)) }, // logged, and in the status
+		Counted: m.Asserted,
+		Changed: func() { s.explorer.SetState(s.consoleState()) },
 	})
 }
 

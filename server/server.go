@@ -24,6 +24,7 @@ import (
 	"github.com/writ-policy/writ/server/console/answers"
 	"github.com/writ-policy/writ/server/decisionlog"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/proofs"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/trace"
 	"github.com/writ-policy/writ/translator/source"
@@ -49,6 +50,7 @@ type Server struct {
 	tls       *certificates      // nil for plain HTTP
 	clusters  *cluster.Clusters  // nil without a clusters file
 	explorer  *answers.Explorer
+	proofs    *proofs.Proofs
 	periods   periods // of the active revision
 	audit     *audit.Log
 	decisions *decisionlog.Log    // nil without a decision log
@@ -106,6 +108,9 @@ func New(c Config) (*Server, error) {
 		Visibility: cache.VisibilityOptions{Entries: c.Cache.VisibilityEntries, TTL: c.Cache.VisibilityTTL, Logger: s.log},
 	}, m)
 	s.explorer = s.newExplorer()
+	if s.proofs, err = s.newProofs(m); err != nil {
+		return nil, err
+	}
 	s.reloader = s.newReloader(m, kept)
 	m.ReadDated(s.dated)
 	o := s.apiOptions(c.Listen)
@@ -221,6 +226,9 @@ type serverStatus struct {
 	Keys *keysStatus `json:"keys,omitempty"`
 	// Dated is what the clock changes in the active revision.
 	Dated datedStatus `json:"dated"`
+	// Assertions are those of the revision that was refused last, or of the active one; nil
+	// without a revision.
+	Assertions *proofs.Status `json:"assertions,omitempty"`
 	// Behind is for how many seconds the active revision has not been confirmed to be
 	// the newest of the source.
 	Behind float64 `json:"behindSeconds"`
@@ -236,7 +244,7 @@ func (s *Server) status(details bool) any {
 	status.Ready = status.Ready && !status.Draining
 	status.Sequence = s.reloader.Current().Sequence()
 	status.Behind = s.reloader.Behind().Seconds()
-	status.Dated = s.periods.at(s)
+	status.Dated, status.Assertions = s.periods.at(s), s.proofs.Status()
 	if s.sources.documents != nil {
 		status.Sources = s.sources.documents.Status()
 	}
@@ -262,7 +270,7 @@ func withoutDetails(status serverStatus) any {
 	if err := json.Unmarshal(text, &members); err != nil {
 		panic(err) // it is an object
 	}
-	for _, name := range []string{"location", "sources", "feed", "diagnostics", "policyConditions", "lastError", "stateError"} {
+	for _, name := range []string{"location", "sources", "feed", "diagnostics", "policyConditions", "lastError", "stateError", "assertions"} {
 		delete(members, name)
 	}
 	return members
@@ -307,6 +315,7 @@ func (s *Server) Run(ctx context.Context) error {
 	work.Go(func() { s.refresh(background) })
 	work.Go(func() { s.audit.Run(observed) })
 	work.Go(func() { s.explorer.Run(background) })
+	work.Go(func() { s.proofs.Run(observed) })
 	if s.decisions != nil {
 		work.Go(func() { s.decisions.Run(background) })
 	}

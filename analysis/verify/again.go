@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 // again is what a run needs of the one before, to prove only what may have another verdict.
@@ -21,8 +22,8 @@ type again struct {
 	// key of a request.
 	changed []*statement.Statement
 	words   map[string]map[string]bool
-	// isNamed states that documents name other principals.
-	isNamed bool
+	// renamed are the principals that the documents of one revision alone name.
+	renamed map[string]bool
 }
 
 // again compares a run with the one before. It returns nil if any assertion may have another
@@ -56,7 +57,15 @@ func (r *run) again() *again {
 	for _, s := range x.changed {
 		x.learn(s)
 	}
-	x.isNamed = !maps.Equal(now.Named(), then.Named())
+	x.renamed = make(map[string]bool)
+	one, other := now.Named(), then.Named()
+	for _, s := range x.changed {
+		for _, q := range s.Subjects {
+			if one[q] != other[q] {
+				x.renamed[q] = true
+			}
+		}
+	}
 	return x
 }
 
@@ -103,7 +112,6 @@ func (x *again) learn(s *statement.Statement) {
 		add(key, list...)
 	}
 	add("namespace", s.Namespace)
-	add("holds", s.Subjects...)
 }
 
 // kept returns the result of the run before, nil if an assertion must be proven again.
@@ -112,7 +120,7 @@ func (r *run) kept(x *again, a *assertion.Assertion) *Result {
 		return nil
 	}
 	old, before := x.results[a.ID()], x.assertions[a.ID()]
-	if old == nil || before == nil || old.Verdict != Holds || len(old.Notes) > 0 || !isSameAssertion(a, before) {
+	if old == nil || before == nil || old.Verdict != Holds || !hasSameNotes(old) || !isSameAssertion(a, before) {
 		return nil
 	}
 	// What refers to documents, or is about another point, may depend on all of them. An
@@ -125,11 +133,11 @@ func (r *run) kept(x *again, a *assertion.Assertion) *Result {
 		if c == nil {
 			continue
 		}
-		if x.isNamed && hasOnly(c.Holds) || x.knows(c) {
+		if len(x.renamed) > 0 && hasOnly(c.Holds) || x.knows(c) {
 			return nil
 		}
 	}
-	if x.isNamed && a.Form == assertion.Implies {
+	if len(x.renamed) > 0 && a.Form == assertion.Implies {
 		return nil
 	}
 	for _, s := range x.changed {
@@ -142,6 +150,11 @@ func (r *run) kept(x *again, a *assertion.Assertion) *Result {
 	kept := *old
 	kept.Source = a.At.Source()
 	return &kept
+}
+
+// hasSameNotes reports whether the notes of a result depend on what can reach its class alone.
+func hasSameNotes(r *Result) bool {
+	return !slices.ContainsFunc(r.Notes, func(n Note) bool { return n.Code != noteUnless })
 }
 
 // isSameAssertion compares assertions apart from their place.
@@ -158,22 +171,23 @@ func hasOnly(h *assertion.Holds) bool {
 }
 
 // knows reports whether a class has a word of a statement that changed: then it may have become
-// one that nothing knows.
+// one that nothing knows. The words of Kubernetes are always known.
 func (x *again) knows(c *assertion.Class) bool {
 	for _, word := range c.Holds.Words() {
-		if x.words["holds"][word] {
+		if x.renamed[word] {
 			return true
 		}
 	}
 	for _, key := range []string{"namespace", "cluster", "tenant", "session", "escalation", "verb"} {
 		for _, word := range c.Texts[key].Words() {
-			if word != "" && x.words[key][word] {
+			if word != "" && x.words[key][word] && !(key == "verb" && slices.Contains(vocabulary.AnyVerbs, word)) {
 				return true
 			}
 		}
 	}
 	for _, word := range c.Text("resource").Words() {
-		if x.words["resource"][statement.ParseResource(word).Word] {
+		e := statement.ParseResource(word)
+		if x.words["resource"][e.Word] && (c.Text("apiGroup") != nil || !slices.Contains(vocabulary.Resources([]string{e.Group}), e.Word)) {
 			return true
 		}
 	}

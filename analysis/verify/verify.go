@@ -263,11 +263,14 @@ func (r *run) proven(a *assertion.Assertion, provers []*prover, active []*assert
 			return err
 		}
 		if stale {
-			out.note("stale-unless", "entry %d of unless is needed by nothing", i)
+			out.note(noteUnless, "entry %d of unless is needed by nothing", i)
 		}
 	}
 	return nil
 }
+
+// noteUnless notes an entry of unless that nothing needs.
+const noteUnless = "stale-unless"
 
 // soon is how long before its end an exception is noted.
 const soon = 30 * 24 * time.Hour

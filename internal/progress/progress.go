@@ -40,6 +40,7 @@ const (
 	Build     Name = "build"     // files to a bundle
 	Check     Name = "check"     // compile a bundle without serving it
 	Activate  Name = "activate"  // load a bundle into the engine
+	Verify    Name = "verify"    // prove assertions
 	Keep      Name = "keep"      // store a bundle for the next start
 )
 
@@ -55,7 +56,7 @@ const (
 const Request Name = "request"
 
 // Steps lists the names of all steps in the order in which they run.
-var Steps = []Name{Wait, Snapshot, Fetch, Read, Translate, Build, Check, Activate, Keep}
+var Steps = []Name{Wait, Snapshot, Fetch, Read, Translate, Build, Check, Activate, Verify, Keep}
 
 // Attribute names a fact about a span.
 type Attribute string

@@ -29,6 +29,8 @@ type Status struct {
 		SignedBy string `json:"signedBy"`
 		State    string `json:"state,omitempty"`
 	} `json:"keys,omitempty"`
+	// Assertions are those of the revision that was verified last; nil if none was.
+	Assertions *AssertionsStatus `json:"assertions,omitempty"`
 	// Dated is what the clock changes.
 	Dated struct {
 		Documents     int `json:"documents"`
@@ -46,6 +48,19 @@ type Status struct {
 	StateError  string    `json:"stateError"`
 	Errors      int       `json:"errors"`
 	Warnings    int       `json:"warnings"`
+}
+
+// AssertionsStatus is how many assertions hold.
+type AssertionsStatus struct {
+	// State is verified, pending or error, and Code is why the newest revision is refused.
+	State    string `json:"state"`
+	Code     string `json:"code,omitempty"`
+	Verified int    `json:"verified"`
+	Holds    int    `json:"holds"`
+	Failing  []struct {
+		Document string `json:"document"`
+		Name     string `json:"name"`
+	} `json:"failing"`
 }
 
 // Rates are decisions of the last 15 minutes in steps, oldest first.
@@ -122,6 +137,10 @@ type StateEvent struct {
 	// revoked key that signed the active bundle; empty if nothing is pinned or revoked.
 	Pinned       string `json:"pinned,omitempty"`
 	WithdrawnKey string `json:"withdrawnKey,omitempty"`
+	// FailingAssertions is how many assertions about the active revision fail, and Assertions
+	// names the first three.
+	FailingAssertions int    `json:"failingAssertions,omitempty"`
+	Assertions        string `json:"assertions,omitempty"`
 }
 
 // RatesEvent is the data of EventRates; the times are microseconds.

@@ -100,6 +100,16 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.reloads, i) },
 	},
 	{
+		"writ_reloads_refused_total", "counter", []string{"reason"},
+		"Reloads that were refused, by reason (" + causeList() + ").",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.causes, i) },
+	},
+	{
+		"writ_assertions", "gauge", []string{"verdict"},
+		"Assertions about the active revision, by verdict (holds, fails, excepted, unknown, vacuous, and pending before they are proven).",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.assertions, i) },
+	},
+	{
 		"writ_reload_last_success_timestamp_seconds", "gauge", nil,
 		"Unix time of the last reload without an error.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.lastSuccess, i) },
@@ -129,7 +139,7 @@ var instruments = []instrument{
 	},
 	{
 		"writ_reload_phase_duration_seconds", "histogram", []string{"phase"},
-		"Duration of the phases of a reload (snapshot, fetch, read, translate, build, check, activate, keep, and wait for a long poll).",
+		"Duration of the phases of a reload (snapshot, fetch, read, translate, build, check, activate, verify, keep, and wait for a long poll).",
 		func(m *Metrics, i *instrument) prometheus.Collector {
 			m.steps.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 				Name: i.name, Help: i.help, Buckets: []float64{1e-3, 5e-3, 25e-3, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},

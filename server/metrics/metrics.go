@@ -47,6 +47,8 @@ type Metrics struct {
 	refused  prometheus.Counter
 
 	reloads     *prometheus.CounterVec
+	causes      *prometheus.CounterVec
+	assertions  *prometheus.GaugeVec
 	lastSuccess prometheus.Gauge
 	degraded    prometheus.Gauge
 	stateFails  prometheus.Gauge
@@ -77,6 +79,9 @@ func New() *Metrics {
 	}
 	for _, result := range []Result{Activated, Unchanged, Refused} {
 		m.reloads.WithLabelValues(string(result))
+	}
+	for _, cause := range causes {
+		m.causes.WithLabelValues(string(cause))
 	}
 	for _, reason := range reasons {
 		m.bounded.WithLabelValues(string(reason))

@@ -40,7 +40,7 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 			"revision %s has sequence number %d, which is lower than %d; use a rollback to return to an earlier revision",
 			b.Manifest.Revision, b.Manifest.Metadata.Sequence, least)}
 	}
-	if out = r.activateIfNew(ctx, b, nil); out.err == nil {
+	if out = r.activateIfNew(ctx, &Candidate{Bundle: b, IsBuilt: true}, nil); out.err == nil {
 		r.highest = b.Manifest.Metadata.Sequence
 	}
 	return out

@@ -197,6 +197,8 @@ func (e *recorder) Reloaded(result metrics.Result, _ time.Time) {
 	e.observed = append(e.observed, string(result))
 }
 
+func (e *recorder) ReloadRefused(metrics.Cause) {}
+
 func (e *recorder) Degraded(yes bool) { e.observed = append(e.observed, fmt.Sprint("degraded ", yes)) }
 
 func (e *recorder) StateFails(yes bool) {

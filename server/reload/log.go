@@ -2,6 +2,7 @@ package reload
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -40,6 +41,19 @@ func (r *Reloader) logStale(out outcome) {
 	if !out.unread {
 		r.stale = now
 	}
+}
+
+// cause returns which step failed, for metrics.
+func (o *outcome) cause() metrics.Cause {
+	switch {
+	case errors.As(o.err, new(*Refusal)):
+		return metrics.ByAssertions
+	case o.unread:
+		return metrics.ByUnread
+	case o.list.HasErrors():
+		return metrics.ByErrors
+	}
+	return metrics.ByActivation
 }
 
 // failure describes which step failed.

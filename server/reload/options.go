@@ -32,6 +32,7 @@ type Translator interface {
 // are called by one goroutine at a time.
 type Observer interface {
 	Reloaded(result metrics.Result, at time.Time)
+	ReloadRefused(why metrics.Cause)
 	Degraded(yes bool)
 	StateFails(yes bool)
 	Diagnosed(errors, warnings int)
@@ -53,6 +54,10 @@ type Options struct {
 	// Activate compiles the rules of a bundle. It must return an error for a bundle that
 	// bundles.Compile rejects.
 	Activate func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error)
+	// Accept, if set, is called with each revision before it is served, and with the active one
+	// if other documents give it. If it returns an error, the last good revision is still
+	// served. A Refusal is the error of documents that would be refused again.
+	Accept func(ctx context.Context, c *Candidate) error
 	// StateDir is the directory that stores the last good bundle, for a restart with
 	// invalid documents. Empty means that bundles are not stored.
 	StateDir string
@@ -70,10 +75,32 @@ type Options struct {
 	Now       func() time.Time
 }
 
+// Candidate is a revision that may be served.
+type Candidate struct {
+	Bundle   *bundles.Bundle
+	Policies decision.Policies
+	// Snapshot and Documents are those that the revision is made of, and IsBuilt states that it
+	// is a built bundle, without them.
+	Snapshot  source.Snapshot
+	Documents []syntax.Document
+	IsBuilt   bool
+	// IsKept states that the revision was served before and is served again.
+	IsKept bool
+	// IsActive states that the revision is served.
+	IsActive bool
+}
+
+// Refusal is why a revision is not accepted.
+type Refusal struct{ Code, Message string }
+
+func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
+
 // noopObserver records nothing.
 type noopObserver struct{}
 
 func (noopObserver) Reloaded(metrics.Result, time.Time) {}
+
+func (noopObserver) ReloadRefused(metrics.Cause) {}
 
 func (noopObserver) Degraded(bool) {}
 

@@ -49,6 +49,9 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	r.statusMu.Unlock()
 
 	r.o.Observer.Reloaded(out.result, now)
+	if out.result == metrics.Refused && !out.known {
+		r.o.Observer.ReloadRefused(out.cause())
+	}
 	r.o.Observer.Degraded(degraded)
 	r.o.Observer.Diagnosed(errors, warnings)
 	if out.result == metrics.Activated {

@@ -77,10 +77,13 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		}
 		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions, stale: snapshot.Stale, snapshot: snapshot, documents: r.o.Translator.Documents()}
 	}
-	out = r.buildAndActivate(ctx, result, list, snapshot.Commit)
+	out = r.buildAndActivate(ctx, result, list, snapshot)
 	out.commit, out.stale, out.snapshot, out.documents = snapshot.Commit, snapshot.Stale, snapshot, result.Directory.Documents()
-	if out.err == nil {
+	switch {
+	case out.err == nil:
 		r.good, r.refused = translation{key: key, list: list}, translation{}
+	case errors.As(out.err, new(*Refusal)):
+		r.refused = translation{key: key, list: list, err: out.err}
 	}
 	return out
 }
@@ -113,10 +116,10 @@ func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list
 }
 
 // buildAndActivate builds and activates a result, and swaps it in.
-func (r *Reloader) buildAndActivate(ctx context.Context, result *translator.Result, list diag.List, commit string) outcome {
+func (r *Reloader) buildAndActivate(ctx context.Context, result *translator.Result, list diag.List, snapshot source.Snapshot) outcome {
 	build := r.o.Build
-	if commit != "" {
-		build.Commit = commit
+	if snapshot.Commit != "" {
+		build.Commit = snapshot.Commit
 	}
 	var b *bundles.Bundle
 	err := progress.Do(ctx, progress.Build, func(context.Context) (err error) {
@@ -126,11 +129,12 @@ func (r *Reloader) buildAndActivate(ctx context.Context, result *translator.Resu
 	if err != nil {
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
-	return r.activateIfNew(ctx, b, list)
+	return r.activateIfNew(ctx, &Candidate{Bundle: b, Snapshot: snapshot, Documents: result.Directory.Documents()}, list)
 }
 
-// activateIfNew activates a bundle unless it is active or another one is pinned.
-func (r *Reloader) activateIfNew(ctx context.Context, b *bundles.Bundle, list diag.List) outcome {
+// activateIfNew activates a revision unless it is active or another one is pinned.
+func (r *Reloader) activateIfNew(ctx context.Context, c *Candidate, list diag.List) outcome {
+	b := c.Bundle
 	r.newest = b.Manifest.Revision
 	if r.pinned != "" {
 		r.behind = r.Revision() != r.newest
@@ -138,9 +142,13 @@ func (r *Reloader) activateIfNew(ctx context.Context, b *bundles.Bundle, list di
 	}
 	r.behind = false
 	if r.Revision() == b.Manifest.Revision {
+		c.Policies, c.IsActive = r.Current(), true
+		if err := r.accept(ctx, c); err != nil {
+			return outcome{result: metrics.Refused, list: list, err: err}
+		}
 		return outcome{result: metrics.Unchanged, list: list, bundle: b}
 	}
-	if err := r.activate(ctx, b); err != nil {
+	if err := r.activate(ctx, c); err != nil {
 		// The documents whose Rego is the reason are named.
 		list = slices.Concat(list, bundles.Diagnose(b, err)).Sorted()
 		return outcome{result: metrics.Refused, list: list, err: err}
@@ -148,7 +156,8 @@ func (r *Reloader) activateIfNew(ctx context.Context, b *bundles.Bundle, list di
 	return outcome{result: metrics.Activated, list: list, bundle: b}
 }
 
-func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
+func (r *Reloader) activate(ctx context.Context, c *Candidate) error {
+	b := c.Bundle
 	// Activate checks the rules that decide. Tests of a bundle were checked when it was built,
 	// and thousands of them take ten times as long.
 	var policies decision.Policies
@@ -159,6 +168,10 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	if err != nil {
 		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
 	}
+	c.Policies = policies
+	if err := r.accept(ctx, c); err != nil {
+		return err
+	}
 	// Who was answered by the revision finds it in the status.
 	r.statusMu.Lock()
 	r.active.Store(&active{policies: policies, signer: b.SignedBy})
@@ -168,6 +181,26 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	r.reportByOPA(policies.ByOPA())
 	r.o.Observer.Inherits(inherited(tables.Of[*tables.Gateway](b.Tables)))
 	return nil
+}
+
+func (r *Reloader) accept(ctx context.Context, c *Candidate) error {
+	if r.o.Accept == nil {
+		return nil
+	}
+	return progress.Do(ctx, progress.Verify, func(ctx context.Context) error { return r.o.Accept(ctx, c) })
+}
+
+// Retry attempts the newest documents or bundle again, also if they were refused: what they are
+// accepted by has changed.
+func (r *Reloader) Retry(ctx context.Context) error {
+	r.mu.Lock()
+	r.good, r.refused = translation{}, translation{}
+	r.mu.Unlock()
+	if r.o.Source == nil {
+		r.o.Again()
+		return nil
+	}
+	return r.Reload(ctx)
 }
 
 // errorOf returns the error for documents with the diagnostics of list.

@@ -90,5 +90,5 @@ func (r *Reloader) activateGuarded(ctx context.Context, b *bundles.Bundle) (err 
 			err = fmt.Errorf("panic while activating the kept %s: %v", stateFile, cause)
 		}
 	}()
-	return r.activate(ctx, b)
+	return r.activate(ctx, &Candidate{Bundle: b, IsBuilt: true, IsKept: true})
 }

@@ -48,6 +48,10 @@ that knows the tokens of service accounts. With credentials, every endpoint but
 the probes requires them; effective policies and diagnostics require a group of
 --auditors.
 
+Assertions of the documents and of --assertions state what must hold for every
+request. They are verified after a revision is active; with --require-assertions
+before: a revision that breaks one, or has none, is refused.
+
 With --state-dir the last good bundle is stored, and served after a restart if
 the documents have errors.
 
@@ -155,6 +159,9 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.IntVar(&c.Clusters.MaxFetches, "max-fetches", c.Clusters.MaxFetches, "`number` of concurrent fetches from one cluster")
 	f.StringVar(&c.Clusters.SessionKey, "session-key", c.Clusters.SessionKey, "`key` in spec.extra of a review that contains the session")
 	f.StringVar(&c.Clusters.EscalationKey, "escalation-key", c.Clusters.EscalationKey, "`key` in spec.extra of a review that contains the escalation")
+	f.BoolVar(&c.Assertions.Required, "require-assertions", false, "serve a revision only if it has assertions and none fails")
+	f.DurationVar(&c.Assertions.Timeout, "verify-timeout", c.Assertions.Timeout, "longest `time` for verifying a revision before it is served")
+	f.StringArrayVar(&c.Assertions.Files, "assertions", nil, "`file` or folder with assertions, beside those of the documents; read again when it changes; repeatable")
 	f.StringVar(&c.Audit.File, "audit-file", "", "`file` to which audit events are appended, as JSON lines")
 	f.StringVar(&c.Audit.DecisionLog, "decision-log", "", "`file` to which decisions are appended in OPA's format, as JSON lines")
 	f.StringVar(&c.Audit.DecisionLogConfig, "decision-log-config", "", "`file` with services and decision_logs of an OPA configuration; the Rego beside it masks and drops")

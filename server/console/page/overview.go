@@ -171,6 +171,8 @@ func happeningOf(e *console.Event) happening {
 		switch {
 		case d.WithdrawnKey != "":
 			h.Class, h.Word, h.Text = "warn", "key withdrawn", "The key "+d.WithdrawnKey+" of the active bundle is withdrawn"
+		case d.FailingAssertions > 0:
+			h.Class, h.Word, h.Text, h.More = "warn", "assertions", "Assertions about the active revision fail", d.Assertions
 		case d.Pinned != "":
 			h.Class, h.Word, h.Text = "warn", "pinned", "Pinned: newer documents do not replace revision "+short(d.Pinned)
 		case d.Degraded:

@@ -1,0 +1,181 @@
+package server
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server/proofs"
+)
+
+const onlyAlice = `apiVersion: writ.dev/v1
+kind: Assertions
+metadata: {name: pods}
+spec:
+  assertions:
+    - {name: only alice, never: allowed, of: {verb: get, resource: pods, namespace: hammer}, unless: {holds: "user:alice"}}
+`
+
+func (r *running) assertions() (status serverStatus) {
+	r.t.Helper()
+	_, body := r.get("/v1/status")
+	if err := json.Unmarshal([]byte(body), &status); err != nil {
+		r.t.Fatal(err, body)
+	}
+	if status.Assertions == nil {
+		status.Assertions = new(proofs.Status)
+	}
+	return status
+}
+
+func (r *running) metric(line string) bool {
+	_, page := r.get("/metrics")
+	return strings.Contains(page, "\n"+line+"\n")
+}
+
+// A revision that breaks an assertion, or has none, is refused. The last good one is served,
+// and after a restart too.
+func TestRequiredAssertions(t *testing.T) {
+	h := newHouse(t)
+	h.write("policies/assert.yaml", onlyAlice)
+	h.config.StateDir, h.config.Assertions.Required = h.dir+"/state", true
+	log := &syncBuffer{}
+	h.config.Logger = slog.New(slog.NewTextHandler(log, nil))
+	r := h.run()
+	r.eventually("ready", r.isReady)
+	if s := r.assertions(); s.Assertions.State != proofs.Verified || s.Assertions.Verified != 1 || s.Assertions.Holds != 1 || s.Degraded {
+		t.Fatalf("got %+v", s.Assertions)
+	}
+	if !r.metric(`writ_assertions{verdict="holds"} 1`) || !r.metric(`writ_reloads_refused_total{reason="assertions"} 0`) {
+		t.Error("the metrics have no assertion that holds")
+	}
+	good := strings.ReplaceAll(viewers, "NAME", "alice")
+	refused := func(what, code, logged string) {
+		t.Helper()
+		r.eventually(what, func() bool { s := r.assertions(); return s.Degraded && s.Assertions.Code == code })
+		if !r.isReady() || !r.allowed("alice") || r.allowed("bob") {
+			t.Errorf("%s: the last good revision does not serve on", what)
+		}
+		if s := r.assertions(); !strings.Contains(s.LastError, code) {
+			t.Errorf("%s: got %q", what, s.LastError)
+		}
+		if !strings.Contains(log.String(), logged) {
+			t.Errorf("%s: the log does not have %q:\n%s", what, logged, log)
+		}
+	}
+	accepted := func() {
+		t.Helper()
+		r.eventually("accepted again", func() bool {
+			s := r.assertions()
+			return !s.Degraded && s.Assertions.Code == "" && s.Assertions.Holds == 1
+		})
+	}
+	h.write("policies/viewers.yaml", strings.ReplaceAll(good, "subjects:\n", "subjects:\n  - {kind: User, apiGroup: rbac.authorization.k8s.io, name: bob}\n"))
+	refused("bob too", proofs.CodeFailed, "pods/only alice (fails: ")
+	if s := r.assertions().Assertions; len(s.Failing) != 1 || s.Failing[0].Name != "only alice" || s.Failing[0].Verdict != "fails" || s.Failing[0].Text == "" || s.Verified != 1 || s.Holds != 0 {
+		t.Errorf("got %+v", s)
+	}
+	if !r.metric(`writ_assertions{verdict="holds"} 1`) || !r.metric(`writ_assertions{verdict="fails"} 0`) || !r.metric(`writ_reloads_refused_total{reason="assertions"} 1`) {
+		t.Error("the metrics are not those of the served revision and a refusal")
+	}
+	if _, events := r.get("/page/"); !strings.Contains(events, "only alice") {
+		t.Error("no event names the assertion")
+	}
+
+	r.stop()
+	<-r.ended
+	r = h.run()
+	r.eventually("the last good revision after a restart", r.isReady)
+	refused("after a restart", proofs.CodeFailed, "only alice")
+	h.write("policies/viewers.yaml", good)
+	accepted()
+
+	h.write("policies/assert.yaml", strings.ReplaceAll(onlyAlice, "user:alice", "user:carol"))
+	refused("the same revision with another assertion", proofs.CodeFailed, "only alice")
+	h.write("policies/assert.yaml", onlyAlice)
+	accepted()
+	if err := os.Remove(h.dir + "/policies/assert.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	refused("no assertion", proofs.CodeNone, "no-assertions")
+	h.write("policies/assert.yaml", onlyAlice)
+	accepted()
+	r.stop()
+	<-r.ended
+
+	h.config.Assertions.Timeout = time.Nanosecond
+	h.write("policies/more.yaml", strings.ReplaceAll(strings.ReplaceAll(viewers, "NAME", "alice"), "viewer", "watcher"))
+	r = h.run()
+	r.eventually("ready, by the state directory", r.isReady)
+	refused("no time", proofs.CodeTimeout, "--verify-timeout")
+}
+
+// Without a state directory, a server whose first revision breaks an assertion is not ready.
+func TestRequiredFromTheStart(t *testing.T) {
+	h := newHouse(t)
+	h.config.Assertions.Required = true
+	h.write("policies/assert.yaml", strings.ReplaceAll(onlyAlice, "user:alice", "user:bob"))
+	r := h.run()
+	r.eventually("refused", func() bool { return r.assertions().Assertions.Code == proofs.CodeFailed })
+	if r.isReady() || r.allowed("alice") {
+		t.Error("a revision that breaks an assertion is served")
+	}
+	h.write("policies/assert.yaml", onlyAlice)
+	r.eventually("ready", r.isReady)
+}
+
+// The operator's assertions are required whatever the documents have, and are read again.
+func TestAssertionsOfTheOperator(t *testing.T) {
+	h := newHouse(t)
+	h.config.Assertions.Required = true
+	h.config.Assertions.Files = []string{h.write("operator/mine.yaml", strings.ReplaceAll(onlyAlice, "user:alice", "user:bob"))}
+	r := h.run()
+	r.eventually("refused", func() bool { return r.assertions().Assertions.Code == proofs.CodeFailed })
+	h.write("operator/mine.yaml", onlyAlice)
+	r.eventually("ready after the operator's change", r.isReady)
+	h.write("operator/mine.yaml", strings.ReplaceAll(onlyAlice, "never", "sometimes"))
+	r.eventually("refused for a mistake", func() bool { s := r.assertions(); return s.Degraded && s.Assertions.Code == proofs.CodeBad })
+	if !r.allowed("alice") {
+		t.Error("a mistake of the operator stopped service")
+	}
+	h.write("operator/mine.yaml", onlyAlice)
+	r.eventually("not degraded", func() bool { return !r.assertions().Degraded })
+
+	h.write("operator/mine.yaml", "kind: Nothing\n")
+	if _, err := New(h.config); err == nil {
+		t.Error("a server starts with mistakes in the operator's assertions")
+	}
+}
+
+// Without the requirement a revision is served, and verified after that. What a date breaks is
+// an event, and does not stop service.
+func TestAssertionsAreVerifiedAfterwards(t *testing.T) {
+	h := newHouse(t)
+	var now atomic.Pointer[time.Time]
+	begin := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	now.Store(&begin)
+	h.config.Now = func() time.Time { return *now.Load() }
+	h.write("policies/assert.yaml", onlyAlice)
+	h.write("policies/later.yaml", `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: later, namespace: hammer, annotations: {writ.dev/not-before: "2026-03-01T10:00:00Z"}}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: viewer}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: bob}]
+`)
+	r := h.run()
+	r.eventually("verified", func() bool { s := r.assertions().Assertions; return s.State == proofs.Verified && s.Holds == 1 })
+	end := begin.Add(time.Hour)
+	now.Store(&end)
+	r.eventually("fails", func() bool { s := r.assertions().Assertions; return s.State == proofs.Verified && len(s.Failing) == 1 })
+	r.eventually("the metric", func() bool {
+		return r.metric(`writ_assertions{verdict="fails"} 1`) && r.metric(`writ_assertions{verdict="holds"} 0`)
+	})
+	if s := r.assertions(); s.Degraded || !r.isReady() || !r.allowed("bob") {
+		t.Errorf("got %+v, want that service goes on", s)
+	}
+	r.eventually("an event", func() bool { _, page := r.get("/page/"); return strings.Contains(page, "only alice") })
+}

@@ -1,0 +1,34 @@
+package metrics
+
+import "strings"
+
+// Cause is why a reload was refused.
+type Cause string
+
+// The causes.
+const (
+	ByAssertions Cause = "assertions" // one fails, or none exists
+	ByErrors     Cause = "documents"  // they have errors
+	ByUnread     Cause = "source"     // it could not be read
+	ByActivation Cause = "activation" // the bundle could not be built or activated
+)
+
+var causes = []Cause{ByAssertions, ByErrors, ByUnread, ByActivation}
+
+func causeList() string {
+	names := make([]string, len(causes))
+	for i, cause := range causes {
+		names[i] = string(cause)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ReloadRefused counts a reload that was refused.
+func (m *Metrics) ReloadRefused(why Cause) { m.causes.WithLabelValues(string(why)).Inc() }
+
+// Asserted sets the number of assertions about the active revision by verdict.
+func (m *Metrics) Asserted(counts map[string]int) {
+	for verdict, n := range counts {
+		m.assertions.WithLabelValues(verdict).Set(float64(n))
+	}
+}
