@@ -29,7 +29,7 @@ var flow = [][]string{
 	{"translator/assertion"},
 	{"analysis/statement"},
 	{"translator/lint/risk"},
-	{"analysis/diff", "analysis/question", "analysis/filter"},
+	{"analysis/diff", "analysis/question", "analysis/filter", "analysis/companion"},
 	{"analysis/verify"},
 	{"translator/extension"},
 	{"translator/decisiontest", "translator/inventory", "translator/deny", "translator/session", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},

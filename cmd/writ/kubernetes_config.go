@@ -14,17 +14,17 @@ import (
 
 func newKubernetes(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "kubernetes config|doctor",
+		Use:   "kubernetes config|doctor|admission",
 		Short: "Write and check the files that make an API server ask writ",
-		Long:  "kubernetes has commands about writ as the authorizer of a Kubernetes API server.",
+		Long:  "kubernetes has commands about writ beside a Kubernetes API server.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.Unknown("command", args[0], []string{"config", "doctor"}, cmd.CommandPath()+" --help lists the commands")
+				return cli.Unknown("command", args[0], []string{"config", "doctor", "admission"}, cmd.CommandPath()+" --help lists the commands")
 			}
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newKubernetesConfig(s), newKubernetesDoctor(s))
+	cmd.AddCommand(newKubernetesConfig(s), newKubernetesDoctor(s), newKubernetesAdmission(s))
 	return cmd
 }
 
@@ -81,10 +81,11 @@ func writeChain(s cli.Streams, files []kubernetes.File, folder string) error {
 			}
 			continue
 		}
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+		path := filepath.Join(folder, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(folder, f.Name), f.Content, 0o644); err != nil {
+		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
 			return err
 		}
 	}
