@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -165,6 +166,18 @@ func (c *Companion) slice(all []Validation, variables []Named) {
 				s.Annotations[fmt.Sprintf("writ.dev/source-%d", at)] = v.source
 			}
 		}
+	}
+}
+
+// DigestOf returns the digest that the annotations of a slice have; empty: they are those of
+// another object.
+func DigestOf(annotations map[string]string) string { return annotations[digestAnnotation] }
+
+// Probe returns the ConfigMap whose creation a slice refuses.
+func Probe(namespace string, slice int) map[string]any {
+	return map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": ProbeName, "namespace": namespace},
+		"data": map[string]any{probeSlice: strconv.Itoa(slice)},
 	}
 }
 

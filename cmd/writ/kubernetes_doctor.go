@@ -25,6 +25,8 @@ the control plane, nodes, probes and users. It sends a review to writ with the
 kubeconfig of the webhook, and checks certificates, credentials and versions.
 With --kubeconfig it asks the API server whether it has loaded this file, and
 whether it lets writ read pods, namespaces and the objects of --facts.
+--companion sends each API server a dry-run request that only the companion of
+that folder refuses, slice by slice.
 
 Run it where the file and the kubeconfig of the webhook are. The exit status is
 1 if a check fails; warnings do not count.`,
@@ -43,10 +45,14 @@ Run it where the file and the kubeconfig of the webhook are. The exit status is
 	f.StringVar(&d.Context, "context", "", "`context` of --kubeconfig; empty: the current one")
 	f.StringArrayVar(&d.Identities, "identity", nil, "`user` as whom writ reads the cluster; repeatable")
 	f.StringSliceVar(&d.Objects, "facts", nil, "`resources` whose labels writ reads for the facts of its clusters file, as secrets,deployments.apps")
+	f.StringVar(&d.Companion, "companion", "", "`folder` of writ kubernetes admission, which each API server must have in force")
+	f.StringArrayVar(&d.Addresses, "companion-address", nil, "`address` of an API server that must have it; repeatable; empty: that of --kubeconfig")
+	f.StringVar(&d.ProbeNamespace, "companion-probe-namespace", "writ", "`namespace` in which the probe would be created")
 	f.BoolVar(&d.Pods, "pods", false, "policies evaluate pods: decisions that allow must not be kept")
 	f.DurationVar(&d.Timeout, "timeout", d.Timeout, "`time` for each request")
 	cli.FormatFlag(cmd, &form, "text", "json")
-	cli.MarkCommandLineOnly(cmd, "authorization-config", "webhook", "kubeconfig", "context", "identity", "facts", "pods", "timeout")
+	cli.MarkCommandLineOnly(cmd, "authorization-config", "webhook", "kubeconfig", "context", "identity", "facts", "pods", "timeout",
+		"companion", "companion-address", "companion-probe-namespace")
 	return cmd
 }
 

@@ -30,6 +30,12 @@ type Doctor struct {
 	Pods bool
 	// Version is the version that writ should have; empty means any.
 	Version string
+	// Companion is a folder of writ kubernetes admission; empty: it is not checked. Addresses
+	// are the API servers that must have it, empty for that of the kubeconfig, and
+	// ProbeNamespace is where its probe would be created.
+	Companion      string
+	Addresses      []string
+	ProbeNamespace string
 	// Timeout bounds each request.
 	Timeout time.Duration
 }
@@ -87,6 +93,9 @@ func (e *examination) begin(check string) (passed func(at, format string, args .
 // Examine runs the checks, as far as earlier ones permit.
 func (d *Doctor) Examine(ctx context.Context) []Finding {
 	e := &examination{Doctor: d}
+	if d.Companion != "" {
+		e.examineCompanion(ctx)
+	}
 	passed := e.begin("configuration")
 	content, err := os.ReadFile(d.Authorization)
 	if err != nil {

@@ -215,3 +215,82 @@ func TestDoctor(t *testing.T) {
 		})
 	}
 }
+
+// The companion must be in force on each API server, in every slice and as it was printed.
+func TestDoctorCompanion(t *testing.T) {
+	digest, other := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	const path = "/api/v1/namespaces/writ/configmaps"
+	for _, row := range []struct {
+		name, answer string
+		address      string
+		edit         func(*testing.T, *chain)
+		want         string // severity, and a part of the message
+	}{
+		{"in force", `{"message":"denied request: writ companion ` + digest + `"}`, "", nil, "ok companion aaaaaaaaaaaa is in force"},
+		{"stale", `{"message":"writ companion ` + other + `"}`, "", nil, "error slice 1 in force is of companion bbbbbbbbbbbb, not aaaaaaaaaaaa"},
+		{"deleted", "201", "", nil, "error slice 1 is not in force"},
+		{"another refusal", "403", "", nil, "error whether slice 1 is in force is not known"},
+		{"no namespace", "404", "", nil, `error namespace "writ" does not exist`},
+		{"no server", "201", "127.0.0.1:1", nil, "error the API server does not answer"},
+		{"no address", "201", "::", nil, "error the address cannot be read"},
+		{"no files", "201", "", func(t *testing.T, c *chain) { c.doctor.Companion = t.TempDir() }, "error the folder has no companion"},
+		{"two companions", "201", "", func(t *testing.T, c *chain) { c.write(t, "c/2.yaml", []byte(slice("s2", other))) }, "error 2.yaml: the slices are of different companions"},
+		{"static without the suffix", "201", "", func(t *testing.T, c *chain) {
+			c.write(t, "admission.yaml", nil)
+			c.doctor.Companion = c.dir
+		}, `error 1.yaml: an API server does not start with ValidatingAdmissionPolicy "s1"`},
+	} {
+		c := newChain(t)
+		for _, folder := range []string{"c", "policies"} {
+			if err := os.MkdirAll(filepath.Join(c.dir, folder), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			c.write(t, folder+"/1.yaml", []byte(slice("s1", digest)))
+		}
+		c.answers[path], c.doctor.Companion, c.doctor.ProbeNamespace = row.answer, filepath.Join(c.dir, "c"), "writ"
+		if row.address != "" {
+			c.doctor.Addresses = []string{row.address}
+		}
+		if row.edit != nil {
+			row.edit(t, c)
+		}
+		var got []string
+		for _, f := range c.doctor.Examine(t.Context()) {
+			got = append(got, f.Severity+" "+f.Message)
+		}
+		if !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, row.want) }) {
+			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+// slice is a policy of a companion.
+func slice(name, digest string) string {
+	return "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata:\n  name: " + name + "\n  annotations: {writ.dev/companion: " + digest + "}\n"
+}
+
+// An API server that is too old for static manifests, or has them off, does not read them.
+func TestDoctorFeatureGate(t *testing.T) {
+	digest := strings.Repeat("a", 64)
+	for metrics, want := range map[string]string{
+		"x 1": "error the API server does not know the feature gate",
+		`kubernetes_feature_enabled{name="ManifestBasedAdmissionControlConfig",stage="BETA"} 0`: "error the feature gate ManifestBasedAdmissionControlConfig is off",
+		`kubernetes_feature_enabled{name="ManifestBasedAdmissionControlConfig",stage="BETA"} 1`: "ok the API server reads static manifests",
+	} {
+		c := newChain(t)
+		c.answers["/metrics"], c.answers["/api/v1/namespaces/writ/configmaps"] = metrics+"\n", `{"message":"writ companion `+digest+`"}`
+		if err := os.MkdirAll(filepath.Join(c.dir, "policies"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.write(t, "policies/1.yaml", []byte(slice("s1.static.k8s.io", digest)))
+		c.write(t, "admission.yaml", nil)
+		c.doctor.Companion, c.doctor.ProbeNamespace = c.dir, "writ"
+		var got []string
+		for _, f := range c.doctor.Examine(t.Context()) {
+			got = append(got, f.Severity+" "+f.Message)
+		}
+		if !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, want) }) {
+			t.Errorf("%s: got %q, want %q", metrics, got, want)
+		}
+	}
+}
