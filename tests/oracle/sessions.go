@@ -50,6 +50,12 @@ func (s *Session) end() instant {
 	return end
 }
 
+// End is when the session ends, which has a time at which it expires.
+func (s *Session) End() time.Time {
+	end := s.end()
+	return time.Unix(end[0]-of1970, end[1]).UTC()
+}
+
 // Problem says why the session is not valid for a request, empty if it is.
 func (s *Session) Problem(r Request, now time.Time) string {
 	at := instantAt(now)

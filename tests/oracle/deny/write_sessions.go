@@ -2,6 +2,7 @@ package deny
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/random"
@@ -27,6 +28,9 @@ func (d *Denials) GenerateSessions(r random.Source, bounds []string) {
 			Namespace: g.One([]string{"", "bg"}), Name: name, Cluster: g.One([]string{"prod-eu.1", "dev", "edge"}),
 			User: g.One(random.Users), Group: g.One(append([]string{"ops", "ev", "authenticated"}, random.Groups...)), State: g.One(states),
 			Expires: g.One(middle), Issuer: g.One([]string{"", "a", "b"}), AnyIssuer: g.Once(4),
+		}
+		if e := d.Escalations; len(e) > 0 && g.Once(3) {
+			s.Group = g.One(append([]string{s.Group}, e[g.IntN(len(e))].Groups...))
 		}
 		for _, at := range []*string{&s.Scheduled, &s.Approved, &s.Started} {
 			if g.Once(4) {
@@ -59,6 +63,30 @@ func (d *Denials) GenerateSessions(r random.Source, bounds []string) {
 		d.Sessions = append(d.Sessions, s)
 	}
 	g.debugSessions(middle)
+}
+
+// ChangeSessions changes times and states of some sessions, and removes some.
+func (d *Denials) ChangeSessions(r random.Source, bounds []string) {
+	middle := bounds[3:]
+	change := func(odds int, at *string, list []string) {
+		if r.Once(odds) {
+			*at = r.One(list)
+		}
+	}
+	for _, s := range d.Sessions {
+		change(3, &s.Expires, middle)
+		change(4, &s.Approved, middle)
+		change(4, &s.LastActivity, middle)
+		change(4, &s.State, states)
+	}
+	for _, s := range d.Debug {
+		change(3, &s.Ends, middle)
+		change(4, &s.State, []string{"Active", "Terminated"})
+		for i := range s.Participants {
+			change(4, &s.Participants[i].Left, []string{"", middle[0]})
+		}
+	}
+	d.Sessions = slices.DeleteFunc(d.Sessions, func(*oracle.Session) bool { return r.Once(6) })
 }
 
 func (g *generator) has(name string) bool {
@@ -110,6 +138,9 @@ func (d *Denials) ApproachSession(draw random.Source, r *oracle.Request) {
 		if draw.Once(3) {
 			r.Extra = map[string][]string{"identity.t-caas.telekom.com/issuer": append([]string{}, draw.Some(0, 2, []string{"", "a", "b"})...)}
 		}
+		if draw.Once(2) {
+			d.requestThrough(draw, s.Group, r)
+		}
 		return
 	}
 	if len(d.Debug) == 0 || r.Path != "" {
@@ -124,6 +155,21 @@ func (d *Denials) ApproachSession(draw random.Source, r *oracle.Request) {
 	pod := s.Pods[draw.IntN(len(s.Pods))]
 	r.APIGroup, r.Resource, r.Namespace, r.Name = "", "pods", pod[0], pod[1]
 	r.Subresource = draw.One([]string{"exec", "exec", "attach", "portforward", "log", "EXEC", "proxy"})
+}
+
+// requestThrough turns the request into a pod, by an escalation that the session's group may
+// request and the request's groups may not: the group of a session does not count there.
+func (d *Denials) requestThrough(draw random.Source, group string, r *oracle.Request) {
+	for _, e := range d.Escalations {
+		if e.Overrides == nil || !slices.Contains(e.Groups, group) {
+			continue
+		}
+		cluster := r.Cluster
+		requester{draw, d}.intoPod(r)
+		r.Cluster, r.Escalation = cluster, e.Name
+		r.Groups = slices.DeleteFunc(slices.Clone(r.Groups), func(other string) bool { return slices.Contains(e.Groups, other) })
+		return
+	}
 }
 
 func (g *generator) session(s *oracle.Session) yaml.Object {
