@@ -12,9 +12,11 @@ import (
 
 // ExpectedChange is an entry of an ExpectedChanges document.
 type ExpectedChange struct {
-	ID     string `json:"id"`
-	Change string `json:"change"`
-	Text   string `json:"text"`
+	ID string `json:"id"`
+	// Reach is set in place of an ID for a path.
+	Reach  *ReachPair `json:"reach,omitempty"`
+	Change string     `json:"change"`
+	Text   string     `json:"text"`
 	// Until is the last time at which the entry accepts a class; the zero time does not bound it.
 	Until time.Time `json:"until,omitzero"`
 	// Reason is shown beside the class; it may be empty.
@@ -47,7 +49,7 @@ func (r *Report) Expected(earlier []ExpectedChange) []ExpectedChange {
 			out = append(out, e)
 		}
 	}
-	return out
+	return append(out, r.expectedPaths(earlier)...)
 }
 
 // Accept marks the classes of which every change is expected. An entry that fits no class,
@@ -72,19 +74,32 @@ func (r *Report) Accept(expected []ExpectedChange) {
 			k.Reason = strings.Join(tables.Once(slices.DeleteFunc(reasons, func(text string) bool { return text == "" })), "; ")
 		}
 	}
+	r.acceptPaths(expected)
 	for _, e := range expected {
 		switch {
 		case r.IsStale(e):
-			r.Notes = append(r.Notes, "stale-expectation: "+e.ID+" "+e.Change+" "+e.Text)
+			r.Notes = append(r.Notes, "stale-expectation: "+e.Name()+" "+e.Change+" "+e.Text)
 		case e.isExpired(r.Now):
-			r.Notes = append(r.Notes, "expired-expectation: "+e.ID+" "+e.Change+" "+e.Text+" (until "+e.Until.UTC().Format(time.RFC3339)+")")
+			r.Notes = append(r.Notes, "expired-expectation: "+e.Name()+" "+e.Change+" "+e.Text+" (until "+e.Until.UTC().Format(time.RFC3339)+")")
 		}
 	}
 	r.Count()
 }
 
-// IsStale reports whether an entry fits no class.
+// Name identifies an entry for people.
+func (e *ExpectedChange) Name() string {
+	if e.Reach != nil {
+		return e.Reach.From + " to " + e.Reach.To
+	}
+	return e.ID
+}
+
+// IsStale reports whether an entry fits no class and no path. One about a path is not stale in
+// a report without paths.
 func (r *Report) IsStale(e ExpectedChange) bool {
+	if e.Reach != nil {
+		return r.Reach != nil && !slices.ContainsFunc(r.paths(), e.fitsPath)
+	}
 	return !slices.ContainsFunc(r.Classes, func(k Class) bool { return e.fits(&k) })
 }
 

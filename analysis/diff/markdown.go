@@ -52,6 +52,7 @@ func (r *Report) markdown(shown int, classes map[string]*Class, blocks []string)
 	var out diag.Lines
 	out.Addf("<!-- writ diff -->")
 	r.markdownAssertions(&out)
+	r.markdownReach(&out)
 	if r.Equivalent {
 		out.Addf("### %s", r.noDifference())
 		out.Addf("")

@@ -33,6 +33,8 @@ type Report struct {
 	Coverage   Coverage         `json:"coverage"`
 	// Assertions are those whose verdict differs, or that fail newly; nil if no revision has any.
 	Assertions []AssertionChange `json:"assertions,omitzero"`
+	// Reach is the paths to administrators that differ; nil unless they are asked for.
+	Reach *Reach `json:"reach,omitempty"`
 
 	asserted *Assertions // nil without any
 

@@ -46,7 +46,8 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 	if r.asserted != nil {
 		rules, results = append(rules, r.asserted.Rules...), append(results, r.asserted.Results...)
 	}
-	return EncodeSARIF(version, rules, results)
+	more, found := r.sarifReach(len(rules))
+	return EncodeSARIF(version, append(rules, more...), append(results, found...))
 }
 
 // EncodeSARIF returns the results of some rules as a run of writ.

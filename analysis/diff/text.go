@@ -23,6 +23,9 @@ func (r *Report) Fails(on string) bool {
 	if on == FailOnAssertion {
 		return r.asserted != nil && r.asserted.Failed > 0
 	}
+	if r.pathsFail(on) {
+		return true
+	}
 	for i := range r.Classes {
 		k := &r.Classes[i]
 		if k.Expired && on != "none" || !k.Accepted && slices.ContainsFunc(k.Changes, func(c string) bool { return Counts(on, c) }) {
@@ -48,6 +51,7 @@ func (r *Report) Requests() []map[string]any {
 func (r *Report) Text(limit int, full bool) string {
 	var out diag.Lines
 	r.writeAssertions(&out)
+	r.writeReach(&out, limit)
 	if r.Equivalent {
 		out.Addf("%s.", r.noDifference())
 	}
@@ -84,6 +88,9 @@ func (r *Report) Brief(on string, most int) string {
 	head += cmp.Or(r.counts(), r.noDifference()) + ". " + diag.Line("Compared with "+r.A.Source+", revision "+r.A.Revision) + ".\n"
 	classes := r.byID()
 	var lines []string
+	for _, p := range r.shown() {
+		lines = append(lines, diag.Line(p.Change+": "+p.line())+"\n")
+	}
 	for i := range r.parts {
 		g := &r.parts[i]
 		lines = append(lines, diag.Line(fmt.Sprintf("%s: %s%s (%s)", g.Change, g.Summary, g.expected(classes), strings.Join(inJSON.list(g.documents()), ", ")))+"\n")

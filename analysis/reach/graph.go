@@ -67,7 +67,8 @@ type hop struct {
 	why      []string
 	facts    map[string]any
 	change   *change
-	asks     string // what a session takes instead of requests
+	asks     string   // what a session takes instead of requests
+	lent     *lending // of a session
 }
 
 func newGraph(o *Options) *graph {

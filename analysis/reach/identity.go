@@ -95,7 +95,8 @@ func (i *Identity) key() string {
 	return fmt.Sprintf("%q %q %q %q %q", i.User, i.Groups, i.Session, i.Escalation, by)
 }
 
-func (i *Identity) principals() []string { return statement.Principals(i.User, i.Groups) }
+// Principals returns what the identity holds, as user:NAME and group:NAME.
+func (i *Identity) Principals() []string { return statement.Principals(i.User, i.Groups) }
 
 // own is the principal of an identity that a binding names to grant it something.
 func (i *Identity) own() string {
@@ -112,7 +113,7 @@ func (i *Identity) own() string {
 
 // holds reports whether an identity has a principal.
 func (i *Identity) holds(principal string) bool {
-	return slices.Contains(i.principals(), principal)
+	return slices.Contains(i.Principals(), principal)
 }
 
 // request returns a request as the identity makes it.

@@ -15,7 +15,8 @@ type Options struct {
 	World *statement.World
 	// Judge decides by the documents as they are.
 	Judge statement.Judge
-	// Rebuild returns what decides by the documents with some written and some gone.
+	// Rebuild returns what decides by the documents with some written and some gone. Without
+	// it, statements alone decide what follows a changed document.
 	Rebuild  func(ctx context.Context, adds, removes []map[string]any) (statement.Judge, error)
 	Revision string
 	Now      time.Time
@@ -50,6 +51,28 @@ type Options struct {
 	unchecked bool // the engine has decided the hops of another search
 }
 
+// Bounds of a search that are usual.
+const (
+	MaxHops       = 8
+	MaxChanges    = 3
+	MaxIdentities = 1_000_000
+)
+
+// Subject is a subject and the identity that an API server makes of it.
+type Subject struct {
+	Name string
+	*Identity
+}
+
+// Subjects returns the subjects that paths begin with unless Options name some.
+func Subjects(o Options) (out []Subject) {
+	g := newGraph(&o)
+	for _, s := range g.begin() {
+		out = append(out, Subject{s.name, s.identity})
+	}
+	return out
+}
+
 // start is a subject that paths begin with.
 type start struct {
 	name string
@@ -58,8 +81,32 @@ type start struct {
 
 // Find returns the paths of a revision.
 func Find(ctx context.Context, o Options) (*Report, error) {
+	s, err := begin(&o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.explore(ctx, s.isAtAll); err != nil {
+		return nil, err
+	}
+	return s.report(ctx)
+}
+
+// inputError is the error of a subject or a target that is not one.
+type inputError struct{ Field, Message string }
+
+func (e *inputError) Error() string { return e.Message }
+
+// search is what is asked of a revision and what can be reached there.
+type search struct {
+	*graph
+	starts []start
+	goals  []goal
+}
+
+// begin returns the search that options ask for, before anything is explored.
+func begin(o *Options) (*search, error) {
 	isAny := slices.Contains(o.To, anything)
-	goals := make([]goal, 0, len(o.To))
+	s := &search{goals: make([]goal, 0, len(o.To))}
 	for _, text := range o.To {
 		if text == anything {
 			continue
@@ -68,7 +115,7 @@ func Find(ctx context.Context, o Options) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		goals = append(goals, g)
+		s.goals = append(s.goals, g)
 		if g.principal != "" {
 			o.Known = append(o.Known, g.principal)
 		}
@@ -76,33 +123,59 @@ func Find(ctx context.Context, o Options) (*Report, error) {
 	for _, from := range o.From {
 		for _, p := range strings.Split(from, ",") {
 			if !isPrincipal(p) {
-				return nil, fmt.Errorf("subject %q: must be user:NAME or group:NAME, several joined by commas", from)
+				return nil, &inputError{"from", fmt.Sprintf("subject %q: must be user:NAME or group:NAME, several joined by commas", from)}
 			}
 			o.Known = append(o.Known, p)
 		}
 	}
-	g := newGraph(&o)
+	s.graph = newGraph(o)
 	if len(o.To) == 0 {
-		goals = append(goals, goal{name: ClusterAdmin})
-		for _, namespace := range g.namespaces {
+		s.goals = append(s.goals, goal{name: ClusterAdmin})
+		for _, namespace := range s.namespaces {
 			if o.Namespace == "" || o.Namespace == namespace {
-				goals = append(goals, goal{name: namespaceAdmin + namespace, namespace: namespace})
+				s.goals = append(s.goals, goal{name: namespaceAdmin + namespace, namespace: namespace})
 			}
 		}
 	}
 	if isAny {
-		for _, p := range g.subjects(true) {
-			goals = append(goals, goal{name: p, principal: p})
+		for _, p := range s.subjects(true) {
+			s.goals = append(s.goals, goal{name: p, principal: p})
 		}
 	}
-	starts := g.starts()
-	atAll := func(n *node) (bool, error) {
-		return !slices.ContainsFunc(goals, func(x goal) bool { return !x.reached(n) }), nil
+	s.starts = s.begin()
+	return s, nil
+}
+
+// isAtAll reports whether a node is at every goal.
+func (s *search) isAtAll(n *node) (bool, error) {
+	return !slices.ContainsFunc(s.goals, func(x goal) bool { return !x.reached(n) }), nil
+}
+
+// towards returns the distances of all nodes to a goal, by class; nil if no node is there.
+func (s *search) towards(goal int) (out [][]int) {
+	var at []*node
+	for _, n := range s.order {
+		if s.goals[goal].reached(n) {
+			at = append(at, n)
+		}
 	}
-	if err := g.explore(ctx, atAll); err != nil {
-		return nil, err
+	if len(at) == 0 {
+		return nil
 	}
-	return g.report(ctx, starts, goals)
+	for class := Certain; class <= s.o.Class; class++ {
+		out = append(out, s.distances(at, class))
+	}
+	return out
+}
+
+// classOf returns the class of the best path of a subject by the distances to a goal.
+func (s *search) classOf(start int, distances [][]int) Class {
+	for class := range distances {
+		if distances[class][s.starts[start].number] <= s.o.MaxHops {
+			return Class(class)
+		}
+	}
+	return never
 }
 
 // subjects returns the principals that are known, those of the system only if all are wanted.
@@ -125,8 +198,8 @@ func (g *graph) subjects(all bool) (out []string) {
 	return out
 }
 
-// starts adds the nodes that paths begin with.
-func (g *graph) starts() (out []start) {
+// begin adds the nodes that paths begin with.
+func (g *graph) begin() (out []start) {
 	from := g.o.From
 	if len(from) == 0 {
 		from = g.subjects(g.o.System)
@@ -144,28 +217,20 @@ func (g *graph) starts() (out []start) {
 }
 
 // report finds the best paths of each pair.
-func (g *graph) report(ctx context.Context, starts []start, goals []goal) (*Report, error) {
+func (s *search) report(ctx context.Context) (*Report, error) {
+	g := s.graph
 	out := &Report{Revision: g.o.Revision, Now: g.o.Now.UTC().Format(time.RFC3339), Paths: []Path{}, Excepted: []Path{}, Cuts: []Cut{}, NotCovered: notCovered}
-	for i := range goals {
-		var at []*node
-		for _, n := range g.order {
-			if goals[i].reached(n) {
-				at = append(at, n)
-			}
-		}
-		if len(at) == 0 {
+	for i := range s.goals {
+		distances := s.towards(i)
+		if distances == nil {
 			continue
 		}
-		var distances [][]int
-		for class := Certain; class <= g.o.Class; class++ {
-			distances = append(distances, g.distances(at, class))
-		}
-		for _, s := range starts {
-			if len(g.o.From) == 0 && distances[Certain][s.number] == 0 {
+		for _, from := range s.starts {
+			if len(g.o.From) == 0 && distances[Certain][from.number] == 0 {
 				continue
 			}
-			for _, w := range routes(s.node, distances, max(1, g.o.Paths), g.o.MaxHops) {
-				path, err := g.path(ctx, s, goals[i].name, w.arcs)
+			for _, w := range routes(from.node, distances, max(1, g.o.Paths), g.o.MaxHops) {
+				path, err := g.path(ctx, from, &s.goals[i], w.arcs)
 				if err != nil {
 					return nil, err
 				}

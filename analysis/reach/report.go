@@ -34,6 +34,9 @@ type Path struct {
 
 	// Subject is the subject as it was asked for.
 	Subject string `json:"-"`
+	// Held is what allows an administrator everything, nil for another target or a group that may
+	// do everything by itself.
+	Held *Grant `json:"-"`
 }
 
 // Hop is one step of a path.
@@ -51,6 +54,17 @@ type Hop struct {
 	// Grants are what allows each of the requests.
 	Grants []Grant `json:"grants"`
 	Text   string  `json:"text"`
+
+	change *change  // nil if documents stay as they are
+	lent   *lending // nil unless it takes a session
+}
+
+// Made returns the requests of a hop as its identity makes them.
+func (h *Hop) Made() (out []map[string]any) {
+	for _, r := range h.Requests {
+		out = append(out, h.As.request(merged(r, h.Facts)))
+	}
+	return out
 }
 
 // Grant is the rule that allows a request.
@@ -85,8 +99,8 @@ func (e *DisagreementError) Error() string {
 }
 
 // path returns the path of some arcs, each of whose requests the engine has allowed.
-func (g *graph) path(ctx context.Context, s start, to string, arcs []arc) (*Path, error) {
-	p := &Path{From: s.identity, To: to, Hops: []Hop{}, Subject: s.name}
+func (g *graph) path(ctx context.Context, s start, to *goal, arcs []arc) (*Path, error) {
+	p := &Path{From: s.identity, To: to.name, Hops: []Hop{}, Subject: s.name}
 	as, w := s.identity, s.world
 	for n, a := range arcs {
 		if a.hop == nil {
@@ -115,12 +129,18 @@ func (g *graph) path(ctx context.Context, s start, to string, arcs []arc) (*Path
 		}
 		w = end.world
 	}
+	if r := to.request(); r != nil && !as.sink {
+		if found, _ := w.decisive(as.request(r), as.Principals()); found != nil && found.Effect == statement.OutcomeAllow {
+			held := w.grantOf(&found.Documents[0])
+			p.Held = &held
+		}
+	}
 	return p, nil
 }
 
 // report returns the hop as an identity takes it.
 func (h *hop) report(as, to *Identity) Hop {
-	out := Hop{Edge: h.edge, Class: h.class, As: as, Requests: []map[string]any{}, Facts: h.facts, Grants: []Grant{},
+	out := Hop{change: h.change, lent: h.lent, Edge: h.edge, Class: h.class, As: as, Requests: []map[string]any{}, Facts: h.facts, Grants: []Grant{},
 		Assumes: append([]string{}, h.assumes...), Why: append([]string{}, h.why...), Adds: []map[string]any{}, Removes: []map[string]any{}}
 	if out.Facts == nil || h.class < Possible {
 		out.Facts = map[string]any{}
@@ -210,6 +230,9 @@ func (g *graph) decide(ctx context.Context, w *world, r map[string]any, h *Hop) 
 	if err != nil {
 		return nil, fmt.Errorf("documents as earlier hops leave them: %w", err)
 	}
+	if judge == nil {
+		return nil, nil
+	}
 	v, err := judge(ctx, statement.PointAccess, statement.Encode(r))
 	if err != nil {
 		return nil, err
@@ -224,6 +247,16 @@ func (g *graph) decide(ctx context.Context, w *world, r map[string]any, h *Hop) 
 		}
 		return nil, &DisagreementError{r}
 	}
+	d, err := w.matched(&v)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	grant := w.grantOf(d)
+	return &grant, nil
+}
+
+// matched returns the document that a decision names first, nil for one without documents.
+func (w *world) matched(v *statement.Verdict) (*statement.Document, error) {
 	var decision struct{ Matched []statement.Document }
 	if err := json.Unmarshal(v.Decision, &decision); err != nil {
 		return nil, fmt.Errorf("read the decision: %w", err)
@@ -231,14 +264,13 @@ func (g *graph) decide(ctx context.Context, w *world, r map[string]any, h *Hop) 
 	if len(decision.Matched) == 0 {
 		return nil, nil
 	}
-	d := decision.Matched[0]
+	d := &decision.Matched[0]
 	for _, family := range []string{tables.FamilyKubernetes, tables.FamilyOrigin} {
 		if b := w.Access.Bindings.At(tables.BindingKey(family, d.Namespace, d.Name)); b.Kind == d.Kind {
 			d.Role = cmp.Or(d.Role, b.Role)
 		}
 	}
-	grant := w.grantOf(&d)
-	return &grant, nil
+	return d, nil
 }
 
 // sum counts the pairs by the class of their best path.

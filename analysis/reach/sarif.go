@@ -28,7 +28,7 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 		id := sha256.Sum256([]byte(p.Subject + "\x00" + p.To))
 		result := map[string]any{
 			"ruleId": "reach-" + p.Class.String(), "ruleIndex": int(p.Class), "level": levels[p.Class],
-			"message":             map[string]any{"text": p.sentence()},
+			"message":             map[string]any{"text": p.Sentence()},
 			"partialFingerprints": map[string]any{"writ": hex.EncodeToString(id[:8])},
 		}
 		var locations []any
@@ -47,8 +47,11 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 	return diff.EncodeSARIF(version, rules, results)
 }
 
-// sentence states a path in one line.
-func (p *Path) sentence() string {
+// Sentence states a path in one line.
+func (p *Path) Sentence() string {
+	if len(p.Hops) == 0 {
+		return p.Subject + " is " + p.To + " by what it holds"
+	}
 	var hops []string
 	for i := range p.Hops {
 		hops = append(hops, p.Hops[i].Text)

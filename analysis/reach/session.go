@@ -98,7 +98,7 @@ func (l *lending) holder(i *Identity) *Identity {
 // hop returns the hop of a session that another identity approves, nil for the same one.
 func (l *lending) hop(approver *Identity, class Class) hop {
 	name := statement.DocumentName(statement.Document{Kind: "BreakglassEscalation", Namespace: l.Namespace, Name: l.Name})
-	h := hop{edge: "session", class: class, asks: "request " + name + ", approve it"}
+	h := hop{edge: "session", class: class, lent: l, asks: "request " + name + ", approve it"}
 	if approver != nil {
 		h.asks = fmt.Sprintf("request %s, approved by %s", name, approver.text())
 		h.assumes = []string{approver.text() + " approves it, whom the subject can become"}

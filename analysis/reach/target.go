@@ -43,12 +43,12 @@ func parseGoal(text string, access *tables.Access) (goal, error) {
 			}
 		}
 		if g.role == "" {
-			return g, fmt.Errorf("role %q not found", strings.TrimPrefix(text, roleTarget))
+			return g, &inputError{"to", fmt.Sprintf("role %q not found", strings.TrimPrefix(text, roleTarget))}
 		}
 	case isPrincipal(text):
 		g.principal = text
 	default:
-		return g, fmt.Errorf("target %q: must be user:NAME, group:NAME, %s, %sNAMESPACE, %s[NAMESPACE/]NAME or %s", text, ClusterAdmin, namespaceAdmin, roleTarget, anything)
+		return g, &inputError{"to", fmt.Sprintf("target %q: must be user:NAME, group:NAME, %s, %sNAMESPACE, %s[NAMESPACE/]NAME or %s", text, ClusterAdmin, namespaceAdmin, roleTarget, anything)}
 	}
 	return g, nil
 }
@@ -75,7 +75,15 @@ func (g *goal) reached(n *node) bool {
 	case i.sink || i.holds(statement.GroupPrefix+masters):
 		return true
 	}
-	return n.mayAdminister(g.namespace) && n.world.isAllowed(i, target{verb: "*", group: "*", resource: "*", namespace: g.namespace}.object())
+	return n.mayAdminister(g.namespace) && n.world.isAllowed(i, g.request())
+}
+
+// request is the request of an administrator, nil for another goal.
+func (g *goal) request() map[string]any {
+	if g.principal != "" || g.role != "" {
+		return nil
+	}
+	return target{verb: "*", group: "*", resource: "*", namespace: g.namespace}.object()
 }
 
 // mayAdminister reports whether a statement may allow a node everything in a namespace, or in

@@ -36,6 +36,13 @@ func (r *Report) Text() string {
 	return out.String()
 }
 
+// lines returns the hops of a path for people.
+func (p *Path) lines() []string {
+	var out strings.Builder
+	p.text(&out)
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")[1:]
+}
+
 func (p *Path) text(out *strings.Builder) {
 	fmt.Fprintf(out, "%s  reaches  %s  in %s, %s\n", diag.Line(p.Subject), diag.Line(p.To), diag.Counted(len(p.Hops), "hop"), p.Class)
 	for n := range p.Hops {

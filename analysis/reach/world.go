@@ -72,7 +72,7 @@ func (t *target) fitting(list []*statement.Statement) (out []*statement.Statemen
 // held returns the statements of an identity, each once.
 func (w *world) held(i *Identity) (out []*statement.Statement) {
 	seen := make(map[*statement.Statement]bool)
-	for _, p := range i.principals() {
+	for _, p := range i.Principals() {
 		for _, s := range w.Of(p, "") {
 			if !seen[s] {
 				seen[s] = true
@@ -191,7 +191,7 @@ func (w *world) ask(ctx context.Context, i *Identity, t *target, denials []*stat
 		}
 	}
 	a := &question.Asker{World: w.World, Judge: w.decide, Now: w.o.Now}
-	found, err := a.Allowance(ctx, q, i.principals(), denials)
+	found, err := a.Allowance(ctx, q, i.Principals(), denials)
 	switch {
 	case err != nil:
 		return verdict{}, err
@@ -229,19 +229,23 @@ func (w *world) decide(ctx context.Context, point string, request []byte) (state
 	switch {
 	case !exact || w.sealed:
 		engine, err := w.documents(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			return statement.Verdict{}, err
+		case engine != nil:
+			return engine(ctx, point, request)
+		case decisive == nil:
+			return statement.Verdict{Outcome: statement.OutcomeNone}, nil
 		}
-		return engine(ctx, point, request)
 	case decisive == nil:
 		return statement.Verdict{Outcome: statement.OutcomeNone}, nil
 	}
 	return statement.Verdict{Outcome: decisive.Effect}, nil
 }
 
-// documents returns what decides by the changed documents.
+// documents returns what decides by the changed documents, nil if nothing can.
 func (w *world) documents(ctx context.Context) (_ statement.Judge, err error) {
-	if w.engine == nil {
+	if w.engine == nil && w.o.Rebuild != nil {
 		adds, removes := applied(w.changes)
 		w.engine, err = w.o.Rebuild(ctx, adds, removes)
 	}

@@ -123,9 +123,9 @@ func (r *run) kept(x *again, a *assertion.Assertion) *Result {
 	if old == nil || before == nil || old.Verdict != Holds || !hasSameNotes(old) || !isSameAssertion(a, before) {
 		return nil
 	}
-	// What refers to documents, or is about another point, may depend on all of them. An
-	// exception ends by itself.
-	if a.Point != assertion.Access || a.Documents.Value != "" || len(a.Exceptions) > 0 || a.Form == assertion.Covers {
+	// What refers to documents, follows paths, or is about another point, may depend on all of
+	// them. An exception ends by itself.
+	if a.Path != nil || a.Point != assertion.Access || a.Documents.Value != "" || len(a.Exceptions) > 0 || a.Form == assertion.Covers {
 		return nil
 	}
 	classes := slices.Concat(a.Of, a.Unless, []*assertion.Class{a.Classes[0], a.Classes[1]})

@@ -11,6 +11,9 @@ import (
 // age marks what fails the run as old if it failed already by the base. If a request breaks
 // the assertion that did not break it by the base, that request is the witness.
 func (r *run) age(a *assertion.Assertion, out *Result) error {
+	if a.Path != nil {
+		return r.ageReach(a, out)
+	}
 	base := *r.Input
 	base.Side, base.Base = r.Base, nil
 	if a.Form == assertion.Independent {

@@ -79,6 +79,8 @@ type Witness struct {
 	Place    map[string]string `json:"place,omitempty"`
 	Path     string            `json:"path,omitempty"`
 	Requests []WitnessRequest  `json:"requests"`
+	// Hops are those of a path, for never: reach.
+	Hops any `json:"hops,omitempty"`
 
 	r        *statement.Request
 	held     []string

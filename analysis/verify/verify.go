@@ -113,12 +113,19 @@ func (r *run) world(name string, side *diff.Side, at time.Time) *world {
 	return &world{name: name, index: r.indices[w], judge: side.Judge, at: at, views: make(map[string]*world)}
 }
 
-// verify returns the verdict of one assertion.
-func (r *run) verify(a *assertion.Assertion) (*Result, error) {
-	out := &Result{
+func newResult(a *assertion.Assertion) *Result {
+	return &Result{
 		Document: a.Document, Name: a.Name, Source: a.At.Source(), Point: a.Point, Form: a.Form,
 		Why: []string{}, Documents: []Document{}, Notes: []Note{},
 	}
+}
+
+// verify returns the verdict of one assertion.
+func (r *run) verify(a *assertion.Assertion) (*Result, error) {
+	if a.Path != nil {
+		return r.verifyReach(a)
+	}
+	out := newResult(a)
 	other, err := r.other(a)
 	if err != nil {
 		return nil, err

@@ -159,6 +159,7 @@ func (o *one) decode(first map[string]*syntax.Node) {
 		a.Point = n.Value
 	}
 	o.form()
+	o.path()
 	a.Of, a.Unless = o.classes(c, "of", a.Form == Implies), o.classes(c, "unless", a.Form == Implies)
 	if a.Of == nil {
 		a.Of = []*Class{{}}
@@ -175,6 +176,12 @@ func (o *one) decode(first map[string]*syntax.Node) {
 		}
 	}
 	o.exceptions()
+	if a.Path != nil {
+		o.subjectsOnly("unless", a.Unless)
+		for _, e := range a.Exceptions {
+			o.subjectsOnly("exceptions", e.Of)
+		}
+	}
 	c.Done()
 }
 
@@ -280,6 +287,9 @@ func (o *one) word(n *syntax.Node, form string) {
 	known := words[o.a.Point]
 	if form == Never {
 		known = slices.DeleteFunc(slices.Clone(known), func(w string) bool { return w == Limited })
+		if o.a.Point == Access {
+			known = append(known, reaches)
+		}
 	}
 	if o.isKnown(n, form, known) {
 		o.a.Word = n.Value

@@ -29,6 +29,8 @@ const (
 	decided = "decided"
 	Shown   = "shown"
 	Limited = "limited"
+	// reaches is that no subject becomes another one.
+	reaches = "reach"
 )
 
 // The points of assertions.
@@ -75,6 +77,16 @@ type Assertion struct {
 	// pattern of independent.
 	Entries   []Entry
 	Documents syntax.Text
+	// Path is what never: reach is about, nil for other assertions.
+	Path *Path
+}
+
+// Path is a way from subjects to a target.
+type Path struct {
+	From *Holds // nil for any subject
+	To   string
+	// Class is the worst class that counts: certain, assumed or possible.
+	Class string
 }
 
 // ID returns "DOCUMENT/NAME".

@@ -60,6 +60,7 @@ func (o *diffOptions) clean(cmd *cobra.Command, s cli.Streams, file string, args
 	}
 	isDone := func(e diff.ExpectedChange) bool { return !e.Until.IsZero() && now.After(e.Until) }
 	if len(args) > 0 {
+		o.reach = slices.ContainsFunc(expected, func(e diff.ExpectedChange) bool { return e.Reach != nil })
 		report, err := o.report(cmd, s, args)
 		if err != nil {
 			return err
@@ -70,7 +71,7 @@ func (o *diffOptions) clean(cmd *cobra.Command, s cli.Streams, file string, args
 	removed := make([]bool, len(expected))
 	for i, e := range expected {
 		if removed[i] = isDone(e); removed[i] {
-			fmt.Fprintf(s.Out, "removed: %s %s %s\n", e.ID, e.Change, e.Text)
+			fmt.Fprintf(s.Out, "removed: %s %s %s\n", e.Name(), e.Change, e.Text)
 		}
 	}
 	if !slices.Contains(removed, true) {

@@ -53,6 +53,11 @@ Argo CD and Flux do.
 The assertions of B are verified against both, as writ verify does: the report
 begins with those that fail, and lists those whose verdict differs.
 
+With --reach, the report begins with the paths to administrators, as writ reach
+finds them, that are in one revision only, or in another class. A path that is
+opened, or becomes more certain, is a gain; others are losses. The roles that
+every cluster has are added to directories, as writ reach does.
+
 --expect FILE accepts the changes that an ExpectedChanges document lists by
 class and change; --write-expect FILE writes that document. An entry may have
 until: TIME, the last time at which it counts, and reason: TEXT, which is shown.
@@ -64,6 +69,7 @@ or no comparison was possible.`
 const diffExamples = `  writ diff main:policies policies
   writ diff main...HEAD policies -o markdown
   writ diff old.tar.gz policies --fail-on gain
+  writ diff main...HEAD policies --reach --fail-on gain
   writ diff --apply kube: policies --fail-on gain --expect gate/expect.yaml
   writ diff <(kustomize build old) <(kustomize build new)
   writ diff main.. policies --point access -o requests | writ eval --policies policies`
@@ -83,6 +89,7 @@ type diffOptions struct {
 	write      string
 	details    bool
 	allTimes   bool
+	reach      bool
 	apply      bool
 	prune      []string
 	summary    string
@@ -111,13 +118,14 @@ func NewDiff(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.at, "at", "", "`time` (RFC 3339, or now) to compare at, and at no later one")
 	f.BoolVar(&o.allTimes, "all-times", false, "compare at each later time too at which any policy begins or ends to hold")
 	f.BoolVar(&o.details, "details", false, "list all subjects, rules and requests of a group in text; report what differs without a decision that differs: reasons, warnings, limits, aggregations, responses")
+	f.BoolVar(&o.reach, "reach", false, "compare who can become an administrator of the cluster or of a namespace")
 	f.IntVar(&o.limit, "limit", 50, "largest `number` of groups in text and markdown")
 	f.IntVar(&o.maxClasses, "max-classes", 100000, "largest `number` of classes; more are an error")
 	f.StringVar(&o.expect, "expect", "", "`file` with expected changes, which do not count")
 	f.StringVar(&o.write, "write-expect", "", "write the changes that were found to a `file` for --expect")
 	f.StringVar(&o.summary, "summary", "", "write the result in at most 4,096 bytes to a `file`, such as /dev/termination-log")
 	o.addApply(cmd)
-	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "at", "all-times", "details", "expect", "write-expect", "summary")
+	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "at", "all-times", "details", "reach", "expect", "write-expect", "summary")
 	o.documents.Add(cmd)
 	return cmd
 }
@@ -257,6 +265,12 @@ func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (
 	if err != nil {
 		return nil, err
 	}
+	isCluster := func(in input) bool { return strings.HasPrefix(in.path, diag.ObjectPrefix) }
+	if o.reach && !slices.ContainsFunc(from[:], isCluster) {
+		if err := addStockRoles(cmd); err != nil {
+			return nil, err
+		}
+	}
 	l := &loader{documents: &o.documents, streams: s, now: func() time.Time { return at }}
 	load, notes := l.loadBoth, []string(nil)
 	if o.apply {
@@ -277,6 +291,11 @@ func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (
 		return nil, err
 	}
 	report.Notes = append(report.Notes, notes...)
+	if o.reach {
+		if err := l.compareReach(cmd.Context(), report, a, b, at); err != nil {
+			return nil, err
+		}
+	}
 	asserted, err := l.compareAssertions(cmd.Context(), a, b, at, func(t time.Time) { at = t })
 	if err != nil {
 		return nil, err

@@ -25,15 +25,25 @@ type expectedChanges struct {
 }
 
 type expectedChange struct {
-	ID     string `yaml:"id"`
-	Change string `yaml:"change"`
-	Text   string `yaml:"text"`
-	Until  string `yaml:"until,omitempty"`
-	Reason string `yaml:"reason,omitempty"`
+	ID     string        `yaml:"id,omitempty"`
+	Reach  *expectedPath `yaml:"reach,omitempty"`
+	Change string        `yaml:"change"`
+	Text   string        `yaml:"text"`
+	Until  string        `yaml:"until,omitempty"`
+	Reason string        `yaml:"reason,omitempty"`
+}
+
+// expectedPath is a path of a change.
+type expectedPath struct {
+	From string `yaml:"from"`
+	To   string `yaml:"to"`
 }
 
 func (c *expectedChange) read() (e diff.ExpectedChange, err error) {
 	e = diff.ExpectedChange{ID: c.ID, Change: c.Change, Text: c.Text, Reason: c.Reason}
+	if c.Reach != nil {
+		e.Reach = &diff.ReachPair{From: c.Reach.From, To: c.Reach.To}
+	}
 	if c.Until != "" {
 		e.Until, err = dates.Parse(c.Until)
 	}
@@ -55,8 +65,12 @@ func readExpected(name string, s cli.Streams) ([]diff.ExpectedChange, error) {
 	var out []diff.ExpectedChange
 	for i, c := range document.Spec.Changes {
 		switch {
-		case c.ID == "":
+		case c.ID == "" && c.Reach == nil:
 			return nil, bad("line %d: changes[%d].id is missing", lineOf(content, i), i)
+		case c.ID != "" && c.Reach != nil:
+			return nil, bad("line %d: changes[%d] must have id or reach, not both", lineOf(content, i), i)
+		case c.Reach != nil && (c.Reach.From == "" || c.Reach.To == ""):
+			return nil, bad("line %d: changes[%d].reach must have from and to", lineOf(content, i), i)
 		case !slices.Contains(diff.Kinds(), c.Change):
 			return nil, bad("line %d: changes[%d].change must be one of %s", lineOf(content, i), i, strings.Join(diff.Kinds(), ", "))
 		}
@@ -127,6 +141,9 @@ func writeExpected(name string, r *diff.Report, earlier []diff.ExpectedChange) e
 	document.Spec.Changes = []expectedChange{}
 	for _, c := range r.Expected(earlier) {
 		written := expectedChange{ID: c.ID, Change: c.Change, Text: c.Text, Reason: c.Reason}
+		if c.Reach != nil {
+			written.Reach = &expectedPath{c.Reach.From, c.Reach.To}
+		}
 		if !c.Until.IsZero() {
 			written.Until = dates.Format(c.Until)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/reach"
 	"github.com/writ-policy/writ/analysis/statement"
@@ -54,13 +55,6 @@ const reachExamples = `  writ reach policies
   writ reach policies --from group:dev -o svg > dev.svg
   writ reach policies --fail-on certain --except known.yaml`
 
-// Bounds of a search, unless flags state others.
-const (
-	maxHops       = 8
-	maxChanges    = 3
-	maxIdentities = 1_000_000
-)
-
 type reachOptions struct {
 	questionOptions
 	find   reach.Options
@@ -98,9 +92,9 @@ func NewReach(s cli.Streams) *cobra.Command {
 	f.BoolVar(&o.find.GitOnly, "git-only", false, "leave out changes of deny policies and Origin documents: they are not in the cluster")
 	f.BoolVar(&o.inCluster, "in-cluster", true, "follow changes of deny policies and Origin documents: they are in the cluster")
 	cmd.MarkFlagsMutuallyExclusive("git-only", "in-cluster")
-	f.IntVar(&o.find.MaxHops, "max-hops", maxHops, "longest path, as a `number` of hops")
-	f.IntVar(&o.find.MaxChanges, "changes", maxChanges, "largest `number` of changed documents on a path")
-	f.IntVar(&o.find.MaxIdentities, "max-identities", maxIdentities, "largest `number` of identities; more are an error")
+	f.IntVar(&o.find.MaxHops, "max-hops", reach.MaxHops, "longest path, as a `number` of hops")
+	f.IntVar(&o.find.MaxChanges, "changes", reach.MaxChanges, "largest `number` of changed documents on a path")
+	f.IntVar(&o.find.MaxIdentities, "max-identities", reach.MaxIdentities, "largest `number` of identities; more are an error")
 	o.addFacts(cmd)
 	cli.FormatFlag(cmd, &o.format, "text", "json", "dot", "svg", "sarif")
 	o.documents.Add(cmd)
@@ -138,10 +132,7 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 	if err != nil {
 		return asUsage(err)
 	}
-	activate := func(ctx context.Context, b *bundles.Bundle) (*engine.Engine, error) {
-		return documents.Activate(ctx, b, engine.Options{Now: func() time.Time { return at }})
-	}
-	e, err := activate(ctx, b)
+	e, err := documents.Activate(ctx, b, engine.Options{Now: func() time.Time { return at }})
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
 	}
@@ -149,14 +140,7 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 	o.find.World, o.find.Judge, o.find.Revision, o.find.Now = statement.Of(e), judge.Of(e), b.Manifest.Revision, at
 	o.find.Stated, o.find.Namespace = q.Stated, o.namespace
 	o.find.Class, _ = reach.ParseClass(o.class)
-	o.find.Rebuild = func(ctx context.Context, adds, removes []map[string]any) (statement.Judge, error) {
-		b, err := o.documents.BuildChanged(ctx, r, adds, removes)
-		if err != nil {
-			return nil, err
-		}
-		e, err := activate(ctx, b)
-		return judge.Of(e), err
-	}
+	o.find.Rebuild = rebuild(&o.documents, r.Part(), at)
 	report, err := reach.Find(ctx, o.find)
 	if err != nil {
 		return err
@@ -165,6 +149,37 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 		return err
 	}
 	return o.finding(report)
+}
+
+// rebuild returns what decides by documents with some of them changed.
+func rebuild(d *documents.Flags, p documents.Part, at time.Time) func(context.Context, []map[string]any, []map[string]any) (statement.Judge, error) {
+	return func(ctx context.Context, adds, removes []map[string]any) (statement.Judge, error) {
+		b, err := d.BuildChanged(ctx, p, adds, removes)
+		if err != nil {
+			return nil, err
+		}
+		e, err := documents.Activate(ctx, b, engine.Options{Now: func() time.Time { return at }})
+		return judge.Of(e), err
+	}
+}
+
+// compareReach adds the paths to administrators that differ to a report.
+func (l *loader) compareReach(ctx context.Context, report *diff.Report, a, b *diff.Side, at time.Time) error {
+	var of [2]reach.Options
+	for i, side := range []*diff.Side{a, b} {
+		part, ok := l.parts[[2]string{"a", "b"}[i]]
+		if !ok {
+			return &diffError{Code: "no-documents", Message: side.Source + ": --reach requires documents; a built bundle has none"}
+		}
+		of[i] = reach.Options{World: side.World, Judge: side.Judge, Revision: side.Revision, Now: at, Class: reach.Possible,
+			MaxHops: reach.MaxHops, MaxChanges: reach.MaxChanges, MaxIdentities: reach.MaxIdentities, Rebuild: rebuild(l.documents, part, at)}
+	}
+	paths, err := reach.Compare(ctx, of[0], of[1])
+	if err != nil {
+		return withCode(err)
+	}
+	report.SetReach(paths)
+	return nil
 }
 
 // finding returns a finding if a path has a class that --fail-on counts.

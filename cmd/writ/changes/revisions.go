@@ -188,6 +188,8 @@ type loader struct {
 	allowEmpty bool // beside the flag
 	// sets are the assertions of the revisions of loadBoth.
 	sets [2]*assertions.Set
+	// parts are the documents of both sides of a comparison; a built bundle has none.
+	parts map[string]documents.Part
 
 	translator *translator.Translator
 	last       *engine.Engine
@@ -310,6 +312,10 @@ func (l *loader) translate(ctx context.Context, side string, in input, snapshot 
 		return nil, 0, failed
 	}
 	l.lastSnapshot, l.lastResult, l.lastBundle = snapshot, result, nil
+	if l.parts == nil {
+		l.parts = make(map[string]documents.Part)
+	}
+	l.parts[side] = documents.Part{Snapshot: snapshot, Documents: l.translator.Documents()}
 	b, err := bundles.Build(result, bundles.BuildOptions{Version: cli.Version()})
 	return b, result.Documents, err
 }

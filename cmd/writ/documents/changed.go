@@ -20,14 +20,17 @@ import (
 // changedFile is the file of documents that BuildChanged adds.
 const changedFile = "~changed.json"
 
-// BuildChanged builds the bundle of a translation with some documents written, in the place
-// of those of the same kind, namespace and name, and some gone.
-func (d *Flags) BuildChanged(ctx context.Context, r *Translation, adds, removes []map[string]any) (*bundles.Bundle, error) {
-	next := &Translation{snapshot: r.snapshot}
-	next.snapshot.Files = slices.Clone(r.snapshot.Files)
+// Part returns what was read and decoded.
+func (r *Translation) Part() Part { return Part{r.snapshot, r.documents} }
+
+// BuildChanged builds the bundle of documents with some written, in the place of those of the
+// same kind, namespace and name, and some gone.
+func (d *Flags) BuildChanged(ctx context.Context, p Part, adds, removes []map[string]any) (*bundles.Bundle, error) {
+	next := &Translation{snapshot: p.Snapshot}
+	next.snapshot.Files = slices.Clone(p.Snapshot.Files)
 	for _, document := range slices.Concat(adds, removes) {
 		id := identityOf(document)
-		for _, one := range r.documents {
+		for _, one := range p.Documents {
 			if h := one.Meta(); !h.Bootstrap && identityIn(h) == id {
 				if err := next.takeOut(h.At.File, id); err != nil {
 					return nil, err
