@@ -63,8 +63,8 @@ func (postgres) quoteText(text string) string {
 	for _, r := range text {
 		switch {
 		case r == '\\' || r == '\'':
-			out.WriteString(string([]rune{'\\', r}))
-		case r < ' ' || r == 0x7f:
+			out.WriteString(string([]rune{r, r})) // "\'" is an error in some modes
+		case isControl(r):
 			fmt.Fprintf(&out, "\\x%02x", r)
 		default:
 			out.WriteRune(r)
@@ -160,10 +160,25 @@ func (postgres) maxPattern() int { return 1 << 20 }
 // sqlite is SQLite from 3.38 on. Its parameters have no numbers.
 type sqlite struct{}
 
-func (sqlite) quote(name string) string     { return quoted(name, `"`) }
-func (sqlite) placeholder(int, any) string  { return "?" }
-func (sqlite) isNumbered() bool             { return false }
-func (sqlite) quoteText(text string) string { return doubled(text) }
+func (sqlite) quote(name string) string    { return quoted(name, `"`) }
+func (sqlite) placeholder(int, any) string { return "?" }
+func (sqlite) isNumbered() bool            { return false }
+
+// quoteText keeps control characters out of the text: clients that read lines change them.
+func (sqlite) quoteText(text string) string {
+	if !strings.ContainsFunc(text, isControl) {
+		return doubled(text)
+	}
+	var out strings.Builder
+	for _, r := range strings.ReplaceAll(text, "'", "''") {
+		if isControl(r) {
+			fmt.Fprintf(&out, "'||char(%d)||'", r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return "('" + out.String() + "')"
+}
 
 func (sqlite) binary(text string) string { return text + " COLLATE BINARY" }
 

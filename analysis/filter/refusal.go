@@ -19,6 +19,9 @@ type Construct struct {
 	message string
 }
 
+// Message states what cannot be said, and why.
+func (c Construct) Message() string { return c.message }
+
 // UntranslatableError is the error of a filter that a target cannot say exactly.
 type UntranslatableError struct {
 	// Constructs are all that stand in the way, each once, at least one.

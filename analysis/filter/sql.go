@@ -138,8 +138,10 @@ func (p *sqlPrinter) literal(value any) string {
 // isPlain reports whether a text has neither a backslash nor a control character, so that
 // doubled quotes are all that a literal of it needs, in every mode of a server.
 func isPlain(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r == '\\' || r < ' ' || r == 0x7f })
+	return !strings.ContainsFunc(text, func(r rune) bool { return r == '\\' || isControl(r) })
 }
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 func doubled(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 

@@ -35,6 +35,7 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/decisions/visibility/batch":                                            auth.Decisions,
 	"/v1/data":                                                                  auth.Auditor,
 	"/v1/data/*path":                                                            auth.Decisions,
+	"/v1/compile/*path":                                                         auth.Authenticated,
 	"/v0/data/*path":                                                            auth.Decisions,
 	"/health":                                                                   auth.Decisions,
 	"/access/v1/evaluation":                                                     auth.Decisions,

@@ -104,13 +104,13 @@ const (
 func New(o Options) http.Handler {
 	o.setDefaults()
 	service := exchange.New(exchange.Options{
-		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, Log: o.Log, Observer: o.Observer,
+		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, Log: o.Log, Observer: o.Observer, Filters: o.Recorder,
 		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
 	})
 	decider := access.New(service, access.Options{Clusters: o.Clusters, Recorder: o.Recorder})
 	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
 	c := newCanonical(service, decider)
-	data := &opadata.API{Service: service, Decide: c.decide}
+	data := &opadata.API{Service: service, Decide: c.decide, MaxAnswer: o.MaxAnswer}
 	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
 	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer, Spaces: o.Spaces, Pages: &lists.Pages{Now: time.Now}}
@@ -264,6 +264,9 @@ func (d *route) formOf(r *http.Request) exchange.Form {
 func formBelow(path string) exchange.Form {
 	if strings.HasPrefix(path, dashboardPath) || path == typesPath {
 		return dashboard.Form
+	}
+	if path == "/v1/compile" { // a client of OPA that names no rule
+		return opadata.CompileForm
 	}
 	if rest, ok := strings.CutPrefix(path, "/clusters/"); ok {
 		if _, below, found := strings.Cut(rest, "/"); found {

@@ -104,7 +104,7 @@ func authzenRoutes(z *authzen.API) []route {
 	}
 }
 
-// dataRoutes are the endpoints of OPA's Data API.
+// dataRoutes are the endpoints of OPA's Data API and of its Compile API.
 func dataRoutes(d *opadata.API) []route {
 	flags := []openapi.Parameter{
 		{Name: "path", Description: "The path of a rule or of data, such as writ/access/decision. It may have several parts."},
@@ -118,12 +118,15 @@ func dataRoutes(d *opadata.API) []route {
 	post := op.For("Decides the input at an entrypoint, or evaluates another path for auditors.", input, result).With(flags...)
 	get := op.For("Reads the value at a path.", nil, result).With(append(flags, openapi.Parameter{Name: "input", Description: "The input, as JSON."})...)
 	v0 := op.For("Decides the body at an entrypoint; the answer is the value alone.", openapi.Name("Anything"), openapi.Name("Anything")).With(flags[:2]...)
+	compile := op.For("Compiles a rule to the condition under which rows of a table are visible or allowed.", openapi.Name("OPACompileRequest"), openapi.Name("OPACompileResult")).With(flags[:3]...)
+	compile.Media = opadata.CompileMedia()
 	postAll, getAll := post.With(flags[1:]...), get.With(get.Parameters[1:]...)
 	return []route{
 		{methods: "GET", pattern: "/v1/data", role: auth.Auditor, handler: d.Get(), form: opadata.Form, about: getAll},
 		{methods: "GET", pattern: "/v1/data/*path", role: auth.Decisions, handler: d.Get(), form: opadata.Form, about: get},
 		{methods: "POST", pattern: "/v1/data", role: auth.Auditor, handler: d.Post(), form: opadata.Form, about: postAll},
 		{methods: "POST", pattern: "/v1/data/*path", role: auth.Decisions, handler: d.Post(), form: opadata.Form, about: post},
+		{methods: "POST", pattern: "/v1/compile/*path", role: auth.Authenticated, handler: d.Compile(), form: opadata.CompileForm, about: compile},
 		{methods: "POST", pattern: "/v0/data/*path", role: auth.Decisions, handler: d.PostV0(), form: opadata.Form, about: v0},
 		{
 			methods: "GET HEAD", pattern: "/health", role: auth.Decisions, handler: d.Health, form: opadata.Form, quiet: true,

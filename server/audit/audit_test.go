@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,6 +101,39 @@ func brief(e *event) string {
 		words = append(words, "override")
 	}
 	return strings.Join(append(words, "("+e.Reason+")"), " ")
+}
+
+func TestFilters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	var out bytes.Buffer
+	l, err := Open(Options{Logger: slog.New(slog.NewTextHandler(&out, nil)), File: path}, metrics.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.RecordFilter(t.Context(), &decision.Filter{Point: "access", Access: asked, Target: "sql+sqlite", Kind: "never", Hash: "h"})
+	l.RecordFilter(t.Context(), &decision.Filter{
+		Point: "visibility", Target: "ucast+all", Kind: "always", Hash: "i",
+		Visibility: &decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "s"}, Cluster: decision.Cluster{Name: "c"}, Type: "pods"},
+	})
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(content)) {
+		var e event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.Join([]string{e.Event, string(e.Severity), e.User, e.Verb, e.Cluster, e.Resource, e.Point, e.Target, e.Kind, e.Hash}, "|"))
+	}
+	want := []string{"filter|info|eve\nlevel=INFO msg=forged|delete||pods|access|sql+sqlite|never|h", "filter|info|system:serviceaccount:n:s||c|pods|visibility|ucast+all|always|i"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !strings.Contains(out.String(), "event=filter severity=info") || !strings.Contains(out.String(), "point=access target=sql+sqlite kind=never hash=h") {
+		t.Errorf("got the lines %s", out.String())
+	}
 }
 
 func TestLongTextsAreCut(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package audit records the actions of deny policies. The input is requests and their
-// decisions. The output is events, which are written to the log and, if configured, to
+// Package audit records the actions of deny policies, and filters. The input is requests and
+// their decisions. The output is events, which are written to the log and, if configured, to
 // a file and a webhook. The package makes no decisions, and a slow receiver does not
 // delay them.
 //
@@ -35,6 +35,7 @@ const (
 	eventOverridden = "pod_security.override"
 	eventDenied     = "pod_security.denied"
 	eventRuleDenied = "access.denied.policy"
+	eventFilter     = "filter"
 )
 
 // event is one audit event. Strings from the request are truncated if they are very
@@ -65,6 +66,13 @@ type event struct {
 	Reason          string   `json:"reason"`
 	OverrideApplied bool     `json:"overrideApplied"`
 	Escalation      string   `json:"escalation"`
+
+	// Point, Target, Kind and Hash are of a filter. At the point visibility, Resource is the
+	// type of its items.
+	Point  string `json:"point,omitempty"`
+	Target string `json:"target,omitempty"`
+	Kind   string `json:"kind,omitempty"`
+	Hash   string `json:"hash,omitempty"`
 }
 
 const denyPolicy = "DenyPolicy"
@@ -110,6 +118,21 @@ func newEvent(r *decision.Request, now time.Time) event {
 		Namespace: clip(r.Namespace), Name: clip(r.Name), Resource: clip(r.Resource), Subresource: clip(r.Subresource),
 		Verb: clip(r.Verb), APIGroup: clip(r.APIGroup), Escalation: clip(r.Escalation), RiskFactors: []string{},
 	}
+}
+
+// filterEvent returns the event of a filter.
+func filterEvent(f *decision.Filter, now time.Time) event {
+	r := f.Access
+	if v := f.Visibility; v != nil {
+		r = &decision.Request{User: v.User, Groups: v.Groups, Cluster: v.Cluster.Name, Resource: v.Type}
+		if a := v.ServiceAccount; r.User == "" && a.Name != "" {
+			r.User = "system:serviceaccount:" + a.Namespace + ":" + a.Name
+		}
+	}
+	e := newEvent(r, now)
+	e.Event, e.Severity = eventFilter, severityInfo
+	e.Point, e.Target, e.Kind, e.Hash = f.Point, f.Target, f.Kind, f.Hash
+	return e
 }
 
 // decisive returns the policy that determined the outcome: the one that denied, else

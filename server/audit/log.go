@@ -55,7 +55,15 @@ func Open(o Options, m *metrics.Metrics) (*Log, error) {
 
 // Record writes the events of the decision on r, if there are any.
 func (l *Log) Record(ctx context.Context, r *decision.Request, d *decision.Decision) {
-	events := eventsOf(r, d, l.now())
+	l.record(ctx, eventsOf(r, d, l.now()))
+}
+
+// RecordFilter writes the event of a filter.
+func (l *Log) RecordFilter(ctx context.Context, f *decision.Filter) {
+	l.record(ctx, []event{filterEvent(f, l.now())})
+}
+
+func (l *Log) record(ctx context.Context, events []event) {
 	for i := range events {
 		l.write(ctx, &events[i])
 	}
@@ -109,6 +117,9 @@ func (l *Log) write(ctx context.Context, e *event) {
 	}
 	if e.Rule != nil {
 		attributes = append(attributes, slog.Int("rule", *e.Rule))
+	}
+	if e.Event == eventFilter {
+		attributes = append(attributes, slog.String("point", e.Point), slog.String("target", e.Target), slog.String("kind", e.Kind), slog.String("hash", e.Hash))
 	}
 	if e.RiskScore != nil {
 		attributes = append(attributes, slog.Int("riskScore", *e.RiskScore), slog.Any("riskFactors", e.RiskFactors))

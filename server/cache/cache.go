@@ -62,6 +62,7 @@ type Cache struct {
 	access         *table[decision.Decision]
 	gateway        *table[guarded]
 	generic        *table[genericAnswer]
+	values         *table[keptValue]
 	authorizations *authorizationCache // nil if authorizations are not cached
 }
 
@@ -97,11 +98,12 @@ func New(o Options, m *metrics.Metrics) *Cache {
 		c.now = time.Now
 	}
 	c.access = newTable[decision.Decision](m, c.now, o.Entries, cmp.Or(max(o.Bytes, 0), DefaultBytes), c.recordCount)
-	// The gateway point, and all generic points together, have a quarter of the memory and
-	// of the entries.
+	// The gateway point, all generic points together, and filters have a quarter of the memory
+	// and of the entries.
 	entries, bytes := o.Entries/4, max(cmp.Or(max(o.Bytes, 0), DefaultBytes)/4, 1)
 	c.gateway = newTable[guarded](m, c.now, entries, bytes, c.recordCount)
 	c.generic = newTable[genericAnswer](m, c.now, entries, bytes, c.recordCount)
+	c.values = newTable[keptValue](m, c.now, entries, bytes, c.recordCount)
 	c.authorizations = newAuthorizationCache(c, o.Visibility)
 	return c
 }

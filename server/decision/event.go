@@ -20,8 +20,43 @@ type Event struct {
 	// Span is the span of the request, if it is part of a trace.
 	Span Span
 	Time time.Time
-	// Input is the request and Result the decision, both JSON.
+	// Input is the request and Result the decision, both JSON. Result may be empty.
 	Input, Result []byte
+	// Path is what was asked; empty is the entrypoint of the point. Custom is added to what
+	// the log states of every event; nil adds nothing.
+	Path   string
+	Custom map[string]any
+}
+
+// Filter is the condition that an endpoint answered with: a decision about many rows.
+type Filter struct {
+	Point string
+	// Access or Visibility is the request, of the point.
+	Access     *Request
+	Visibility *VisibilityRequest
+	// Target is the language of the condition, Kind is never, conditional or always, and Hash
+	// identifies the condition with its parameters.
+	Target, Kind, Hash string
+	// Path, Input, Result and Custom are those of its Event.
+	Path          string
+	Input, Result []byte
+	Custom        map[string]any
+}
+
+// ValueCache caches values that are made of one revision. Policies with a cache implement it.
+type ValueCache interface {
+	// Value returns the value of a key, or makes it. What it returns is shared and must not
+	// be modified. The error is that of make or of ctx.
+	Value(ctx context.Context, key string, make func() (CachedValue, error)) (any, error)
+}
+
+// CachedValue is a value for a ValueCache.
+type CachedValue struct {
+	Value any
+	// Bytes is the estimated size; zero is not kept.
+	Bytes int
+	// Expires is when the value ends before its revision does; zero means that it does not.
+	Expires time.Time
 }
 
 // Log records decisions for collectors. Implementations do not block.

@@ -11,11 +11,13 @@
 package decisionlog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
 
@@ -200,9 +202,14 @@ func (l *Log) writeEvent(e *decision.Event) error {
 	if err := util.UnmarshalJSON(e.Input, &input); err != nil {
 		return err
 	}
-	if err := util.UnmarshalJSON(e.Result, &result); err != nil {
+	results := &result
+	if len(e.Result) == 0 {
+		results = nil
+	} else if err := util.UnmarshalJSON(e.Result, &result); err != nil {
 		return err
 	}
+	custom := map[string]any{"revision": e.Revision, "sources": sourcesOf(result)}
+	maps.Copy(custom, e.Custom)
 	if e.ID == "" {
 		e.ID = uuid.NewString()
 	}
@@ -217,9 +224,9 @@ func (l *Log) writeEvent(e *decision.Event) error {
 		Txn: txn, DecisionID: e.ID, RemoteAddr: e.RequestedBy, Timestamp: e.Time,
 		TraceID: e.Span.TraceID, SpanID: e.Span.SpanID,
 		Bundles: map[string]server.BundleInfo{bundleName: {Revision: e.Revision}},
-		Path:    "writ/" + e.Point + "/decision",
-		Input:   &input, Results: &result,
-		Custom: map[string]any{"revision": e.Revision, "sources": sourcesOf(result)},
+		Path:    cmp.Or(e.Path, "writ/"+e.Point+"/decision"),
+		Input:   &input, Results: results,
+		Custom: custom,
 	})
 }
 

@@ -12,13 +12,18 @@ const CodeUntranslatable = "untranslatable"
 
 // AppendError appends an error as an object with the one member "error".
 func AppendError(b []byte, e *filter.UntranslatableError) []byte {
+	return append(b, bytes.TrimSpace(Encode(map[string]any{"error": map[string]any{
+		"code": CodeUntranslatable, "message": e.Error(), "untranslatable": e.Constructs,
+	}}))...)
+}
+
+// Encode returns an answer as a line of JSON, in which < and > are as they are.
+func Encode(answer any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(map[string]any{"error": map[string]any{
-		"code": CodeUntranslatable, "message": e.Error(), "untranslatable": e.Constructs,
-	}}); err != nil {
-		panic(err) // it is made of texts
+	if err := encoder.Encode(answer); err != nil {
+		panic(err) // strings, numbers and lists
 	}
-	return append(b, bytes.TrimSpace(out.Bytes())...)
+	return out.Bytes()
 }

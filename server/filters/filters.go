@@ -5,6 +5,8 @@ package filters
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"time"
@@ -36,6 +38,15 @@ type Answer struct {
 	Values   any                `json:"values,omitempty"`
 }
 
+// Record returns what is recorded of an answer to the question.
+func (q *Question) Record(a *Answer) *decision.Filter {
+	f := &decision.Filter{Point: decision.Access, Access: q.access, Visibility: q.visibility, Target: q.target, Kind: string(a.Kind), Hash: a.Hash()}
+	if q.access == nil {
+		f.Point = decision.Visibility
+	}
+	return f
+}
+
 // IsCEL reports whether the filter is an expression of CEL and not of SQL, where it is a text.
 func (q *Question) IsCEL() bool { return q.target == "cel" }
 
@@ -49,8 +60,49 @@ var ErrIncomplete = errors.New("the bundle lacks the tables of deny policies: bu
 
 // Answer returns the filter by p. The error is a *filter.UntranslatableError, an
 // EvaluationError, ErrIncomplete or a tables.OtherClusterError.
+//
+// Policies with a cache keep the answer for others with the same projection, so that it must
+// not be modified.
 func (q *Question) Answer(ctx context.Context, p decision.Policies) (*Answer, error) {
 	p = p.AtNow()
+	cached, ok := p.(decision.ValueCache)
+	if !ok {
+		return q.answer(ctx, p)
+	}
+	found, err := cached.Value(ctx, q.key(p), func() (decision.CachedValue, error) {
+		a, err := q.answer(ctx, p)
+		if err != nil {
+			return decision.CachedValue{}, err
+		}
+		kept := decision.CachedValue{Value: a, Bytes: 2 * len(Encode(a))}
+		if a.Until != nil {
+			kept.Expires, err = time.Parse(time.RFC3339Nano, *a.Until)
+		}
+		return kept, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found.(*Answer), nil
+}
+
+// key is the key of the answer in a cache. The projection of a request at the point access
+// is that of one row: what is open may tell apart what it does not, so that the key has the
+// whole request.
+func (q *Question) key(p decision.Policies) string {
+	if q.access != nil {
+		return decision.Access + q.shape + string(q.access.Completed(p).Encode())
+	}
+	return decision.Visibility + q.shape + p.VisibilityKey(q.visibility)
+}
+
+// Hash identifies the condition with its parameters.
+func (a *Answer) Hash() string {
+	sum := sha256.Sum256(Encode([]any{a.Query, a.Args, a.Requests, a.Residual}))
+	return hex.EncodeToString(sum[:])
+}
+
+func (q *Question) answer(ctx context.Context, p decision.Policies) (*Answer, error) {
 	out := &Answer{Revision: p.Revision(), Matched: []decision.Matched{}}
 	condition, err := q.condition(ctx, p, out)
 	if err != nil {
@@ -60,7 +112,7 @@ func (q *Question) Answer(ctx context.Context, p decision.Policies) (*Answer, er
 	if err != nil {
 		return nil, err
 	}
-	out.Kind, out.Exact, out.Query, out.Args, out.Requests, out.Residual = f.Kind, f.Exact, f.Query, f.Args, f.Requests, f.Residual
+	out.Kind, out.Exact, out.Query, out.Args, out.Requests, out.Residual = f.Kind, f.Exact, f.Query, slices.Clip(f.Args), f.Requests, f.Residual
 	return out, nil
 }
 

@@ -19,6 +19,8 @@ type Question struct {
 	target     string
 	columns    *filter.Columns
 	first      int
+	// shape is the rest of the body beside the request, for keys of a cache.
+	shape string
 }
 
 // The members of a request that may be open, and that are unless a body has others.
@@ -79,11 +81,21 @@ func Parse(point string, body decision.Value, target string) (*Question, error) 
 			return nil, invalid("columns", "columns must be an object")
 		}
 	}
-	var malformed *filter.ColumnsError
-	if q.columns, malformed = filter.ParseColumns(given); malformed != nil {
-		return nil, invalid(malformed.Field, "%s", malformed.Error())
+	if err := q.readColumns(given); err != nil {
+		return nil, err
 	}
 	return q, q.readRequest(point, request)
+}
+
+// readColumns reads the columns of a body, nil where it has none.
+func (q *Question) readColumns(given any) error {
+	var malformed *filter.ColumnsError
+	if q.columns, malformed = filter.ParseColumns(given); malformed != nil {
+		return invalid(malformed.Field, "%s", malformed.Error())
+	}
+	text, err := json.Marshal([]any{q.target, q.open, q.first, given})
+	q.shape = string(text)
+	return err
 }
 
 // Options are what a body has beside its request. Open is of the point access; nil is the
@@ -94,6 +106,16 @@ type Options struct {
 	Target  string
 	Columns any
 	First   int
+}
+
+// OfInput returns the question about a request at one of Points, as a body has it. The error
+// is a *decision.InvalidRequest.
+func OfInput(point string, request decision.Value, o Options) (*Question, error) {
+	q, err := questionOf(point, o)
+	if err != nil {
+		return nil, err
+	}
+	return q, q.readRequest(point, request)
 }
 
 // OfVisibility returns the question about a request without items. The error is a
@@ -141,11 +163,7 @@ func questionOf(point string, o Options) (*Question, error) {
 	if err := q.check(point, isSet); err != nil {
 		return nil, err
 	}
-	var malformed *filter.ColumnsError
-	if q.columns, malformed = filter.ParseColumns(o.Columns); malformed != nil {
-		return nil, invalid(malformed.Field, "%s", malformed.Error())
-	}
-	return q, nil
+	return q, q.readColumns(o.Columns)
 }
 
 func read[T any](key string, value decision.Value, into *T, want string) error {

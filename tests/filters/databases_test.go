@@ -28,6 +28,8 @@ type database struct {
 	prepared func(query string, args []any) string
 	client   []string
 	before   string // each script
+	// modes are statements that change how the server reads texts, the usual mode first.
+	modes []string
 }
 
 // columnTypes are the columns of the table, with the type of each, in order.
@@ -152,7 +154,7 @@ func sqlite(t *testing.T) *database {
 	}
 	text := func(s string) string { return "CAST(x'" + hex.EncodeToString([]byte(s)) + "' AS TEXT)" }
 	return &database{
-		target: "sql+sqlite", quote: doubled(`"`), text: text, client: []string{path, ":memory:"}, before: ".parameter init\n",
+		target: "sql+sqlite", modes: []string{"PRAGMA case_sensitive_like = 0;\n", "PRAGMA case_sensitive_like = 1;\n"}, quote: doubled(`"`), text: text, client: []string{path, ":memory:"}, before: ".parameter init\n",
 		types: map[string]string{"text": "TEXT", "loose": "TEXT COLLATE NOCASE", "json": "TEXT", "number": "REAL", "boolean": "INTEGER", "integer": "INTEGER"},
 		prepared: func(query string, args []any) string {
 			out := "DELETE FROM temp.sqlite_parameters;\n"
@@ -250,7 +252,10 @@ func postgres(t *testing.T) *database {
 		return "convert_from('\\x" + hex.EncodeToString([]byte(s)) + "'::bytea, 'UTF8')"
 	}
 	d := &database{
-		target: "sql+postgresql", quote: doubled(`"`), client: call, before: "SET client_min_messages = error;\n",
+		target: "sql+postgresql", modes: []string{
+			"SET standard_conforming_strings = on; SET backslash_quote = safe_encoding; SET escape_string_warning = off;\n",
+			"SET standard_conforming_strings = off; SET backslash_quote = off;\n",
+		}, quote: doubled(`"`), client: call, before: "SET client_min_messages = error;\n",
 		types: map[string]string{"text": "text", "loose": "text COLLATE loose", "json": "jsonb", "number": "double precision", "boolean": "boolean", "integer": "bigint"},
 		prepared: func(query string, args []any) string {
 			values := make([]string, len(args))
@@ -297,7 +302,9 @@ func mariadb(t *testing.T) *database {
 	}
 	text := func(s string) string { return "CONVERT(x'" + hex.EncodeToString([]byte(s)) + "' USING utf8mb4)" }
 	return &database{
-		target: "sql+mysql", quote: doubled("`"), text: text, client: call,
+		target: "sql+mysql", modes: []string{
+			"SET sql_mode = DEFAULT;\n", "SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT';\n",
+		}, quote: doubled("`"), text: text, client: call,
 		before: "CREATE DATABASE IF NOT EXISTS filters CHARACTER SET utf8mb4; USE filters;\n",
 		types: map[string]string{"text": "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_nopad_ci", "loose": "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
 			"json": "JSON", "number": "DOUBLE", "boolean": "TINYINT(1)", "integer": "BIGINT"},

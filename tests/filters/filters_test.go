@@ -77,6 +77,30 @@ func answer(t *testing.T, p decision.Policies, point, target string, question ma
 	return a, nil
 }
 
+// literal asks for a condition in SQL that has its values in the text, for a question that is
+// not refused.
+func literal(t *testing.T, q asked, target string) string {
+	t.Helper()
+	request, err := decision.Parse(encode(q.question["request"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := filters.Options{Target: target, Columns: q.question["columns"], First: filter.Literal}
+	o.Open, _ = q.question["open"].([]string)
+	question, err := filters.OfInput(q.point, request, o)
+	if err != nil {
+		t.Fatalf("%s: %v", encode(q.question), err)
+	}
+	a, err := question.Answer(t.Context(), q.policies)
+	if err != nil {
+		t.Fatalf("%s: %v", encode(q.question), err)
+	}
+	if len(a.Args) > 0 {
+		t.Fatalf("%s: a text with its values has the parameters %v", encode(q.question), a.Args)
+	}
+	return a.Query.(string)
+}
+
 // selected returns the indexes of the rows that are decided visible or allowed, one by one.
 func selected(t *testing.T, p decision.Policies, point string, question map[string]any, rows []map[string]any) []int {
 	t.Helper()

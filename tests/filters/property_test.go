@@ -118,6 +118,11 @@ func compareSQL(t *testing.T, db *database, seeds int) {
 					continue
 				}
 				conditional += map[bool]int{true: 1}[a.Kind == "conditional"]
+				for i, mode := range db.modes {
+					text := "SELECT id FROM items WHERE " + literal(t, q, db.target) + " ORDER BY id"
+					script += mode + "SELECT 'begin';\n" + text + ";\n" + db.modes[0]
+					wanted, texts = append(wanted, q.want), append(texts, fmt.Sprintf("mode %d, %s%s", i, encode(q.question), text))
+				}
 				for _, negated := range []bool{false, true} {
 					query, want := "SELECT id FROM items WHERE ("+a.Query.(string)+") ORDER BY id", q.want
 					if negated {

@@ -78,7 +78,10 @@ holds(request, _) if request.attributes.day in {"Saturday", "Sunday"}
 `
 
 // build returns the bundle of the documents.
-func build(t *testing.T) *bundles.Bundle {
+func build(t *testing.T) *bundles.Bundle { return buildOf(t, documents) }
+
+// buildOf returns the bundle of some documents with the extension.
+func buildOf(t *testing.T, documents string) *bundles.Bundle {
 	t.Helper()
 	var snapshot source.Snapshot
 	for path, text := range map[string]string{"a.yaml": documents, "weekend.rego": extension} {

@@ -25,10 +25,11 @@ type Clusters interface {
 	Labels(cluster string) map[string]string
 }
 
-// Recorder keeps decisions for later inspection.
+// Recorder keeps decisions and filters for later inspection.
 type Recorder interface {
 	// Record keeps neither the request nor the decision.
 	Record(ctx context.Context, r *decision.Request, d *decision.Decision)
+	exchange.FilterRecorder
 }
 
 // Options configure a Decider.

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -28,6 +29,8 @@ type Options struct {
 	// Log records decisions, and Observer observes them; both may be nil.
 	Log      decision.Log
 	Observer decision.Observer
+	// Filters records filters for the audit; nil records none.
+	Filters FilterRecorder
 	// MaxBody is the largest body in bytes.
 	MaxBody int64
 	// MaxValues is how many JSON values a body, or a line of a stream, may have, and Values
@@ -38,6 +41,12 @@ type Options struct {
 	MaxInFlight int
 	// Timeout bounds a decision.
 	Timeout time.Duration
+}
+
+// FilterRecorder records filters for the audit.
+type FilterRecorder interface {
+	// RecordFilter does not keep the filter.
+	RecordFilter(ctx context.Context, f *decision.Filter)
 }
 
 // Service is what endpoints share. It is safe for concurrent use.
@@ -76,6 +85,8 @@ type Decision struct {
 	// IsList states that a body is a list of any length: its values are bounded by MaxBody
 	// and Values, and not by MaxValues.
 	IsList bool
+	// Media is the content type of an answer; nil means JSON.
+	Media func(*http.Request) []string
 	// Answer gets the policies of the request, the body, checked to be JSON, and an
 	// empty buffer, to which it may append the answer. At most MaxInFlight of them run
 	// at a time.
@@ -88,7 +99,11 @@ type Decision struct {
 func (s *Service) Decision(e Decision) http.HandlerFunc {
 	return s.serve(&e, func(w http.ResponseWriter, r *http.Request, p decision.Policies, body decision.Value, b *buffer) (refused *Refusal) {
 		if b.bytes, refused = e.Answer(r, p, body, b.bytes); refused == nil {
-			Write(w, http.StatusOK, JSON, b.bytes)
+			media := JSON
+			if e.Media != nil {
+				media = e.Media(r)
+			}
+			Write(w, http.StatusOK, media, b.bytes)
 		}
 		return refused
 	})
@@ -156,6 +171,22 @@ func (s *Service) Decided(r *http.Request, p decision.Policies, o decision.Obser
 		s.Log.Log(decision.Event{
 			ID: id, Point: o.Point, Revision: o.Revision, RequestedBy: r.RemoteAddr,
 			Span: decision.SpanOf(r.Context()), Time: time.Now(), Input: o.Input(), Result: o.Result(),
+		})
+	}
+}
+
+// IsRecorded reports whether filters are recorded.
+func (s *Service) IsRecorded() bool { return s.Log != nil || s.Filters != nil }
+
+// Filtered records a filter by p.
+func (s *Service) Filtered(r *http.Request, p decision.Policies, f *decision.Filter) {
+	if s.Filters != nil {
+		s.Filters.RecordFilter(r.Context(), f)
+	}
+	if s.Log != nil {
+		s.Log.Log(decision.Event{
+			Point: f.Point, Revision: p.Revision(), RequestedBy: r.RemoteAddr, Span: decision.SpanOf(r.Context()), Time: time.Now(),
+			Input: f.Input, Result: f.Result, Path: f.Path, Custom: f.Custom,
 		})
 	}
 }

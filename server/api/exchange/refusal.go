@@ -26,6 +26,8 @@ type Refusal struct {
 	Diagnostics []byte
 	// Untranslatable is a JSON list of what a filter cannot say exactly; nil for none.
 	Untranslatable []byte
+	// Errors are what OPA's form lists; nil for none.
+	Errors []error
 	// Reason is set if the request is refused to bound memory.
 	Reason metrics.Reason
 }

@@ -1,5 +1,5 @@
-// Package opadata answers the requests of OPA's Data API and its health check, so that
-// clients of OPA need no change. The entrypoints of the bundle are for every caller, and
+// Package opadata answers the requests of OPA's Data API, its Compile API and its health
+// check, so that clients of OPA need no change. The entrypoints of the bundle are for every caller, and
 // are decided as at other endpoints; other paths and explanations are for auditors, and
 // OPA alone evaluates them.
 package opadata
@@ -26,11 +26,13 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// API answers the requests. All fields are required.
+// API answers the requests. Service and Decide are required.
 type API struct {
 	Service *exchange.Service
 	// Decide decides a request at a point, which was sent as input.
 	Decide func(r *http.Request, p decision.Policies, point decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest)
+	// MaxAnswer is the size in bytes of the largest condition; zero is unlimited.
+	MaxAnswer int
 }
 
 // bundleName is the name of the bundle in provenance and health.
@@ -332,6 +334,14 @@ func Form(r *exchange.Refusal) (status int, contentType []string, body []byte) {
 	if !ok {
 		code = types.CodeInvalidParameter
 	}
-	text := types.NewErrorV1(code, "%s", exchange.Line(r.Message, exchange.MaxText)).Bytes()
+	switch {
+	case r.Errors != nil:
+		code = types.CodeEvaluation
+	case r.Code == types.CodeResourceNotFound, r.Code == codeInvalidUnknown:
+		code = r.Code
+	}
+	e := types.NewErrorV1(code, "%s", exchange.Line(r.Message, exchange.MaxText))
+	e.Errors = r.Errors
+	text := e.Bytes()
 	return r.Status, exchange.JSON, append(text, '\n')
 }

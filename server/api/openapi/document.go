@@ -168,6 +168,10 @@ func (s *schemaSet) responses(e *Endpoint) map[string]any {
 	}
 	for _, name := range e.Media {
 		content[name] = map[string]any{}
+		if strings.HasSuffix(name, "+json") { // in place of JSON without a name
+			content[name] = media(s.schema(e.Answer))
+			delete(content, "application/json")
+		}
 	}
 	if e.IsLines {
 		content[linesMedia] = map[string]any{}

@@ -27,8 +27,8 @@ type Operation struct {
 	// Body is the schema of the JSON request, and Answer that of the JSON answer: a Name, a
 	// Partial, or a value of the Go type that is encoded. Nil means none.
 	Body, Answer any
-	// Media are further content types of the answer; with neither Answer nor Media it is
-	// plain text.
+	// Media are further content types of the answer; those that end in +json replace
+	// application/json. With neither Answer nor Media it is plain text.
 	Media []string
 	// Status is that of the answer; zero means 200.
 	Status int

@@ -1,7 +1,6 @@
 package questions
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,24 +27,31 @@ func (a *API) Filter(point string) http.HandlerFunc {
 			defer cancel()
 			answer, err := q.Answer(ctx, p)
 			if err != nil {
-				return b, filterRefusal(err)
+				return b, FilterRefusal(err)
 			}
-			var text bytes.Buffer
-			encoder := json.NewEncoder(&text)
-			encoder.SetEscapeHTML(false)
-			if err := encoder.Encode(answer); err != nil {
-				panic(err) // strings, numbers and lists
+			text := filters.Encode(answer)
+			if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
+				return b, TooLarge(len(text), a.MaxAnswer)
 			}
-			if a.MaxAnswer > 0 && text.Len() > a.MaxAnswer {
-				return b, tooLarge(text.Len(), a.MaxAnswer)
-			}
-			return append(b, text.Bytes()...), nil
+			a.record(r, p, q, answer, body)
+			return append(b, text...), nil
 		},
 	})
 }
 
-// filterRefusal converts an error of a filter.
-func filterRefusal(err error) *exchange.Refusal {
+// record records a filter with the question that it answers.
+func (a *API) record(r *http.Request, p decision.Policies, q *filters.Question, answer *filters.Answer, body decision.Value) {
+	if !a.Service.IsRecorded() {
+		return
+	}
+	f := q.Record(answer)
+	f.Result = filters.Encode(map[string]any{"kind": answer.Kind, "exact": answer.Exact, "until": answer.Until, "matched": answer.Matched, "hash": f.Hash})
+	f.Path, f.Input = "writ/filters/"+f.Point, []byte(body)
+	a.Service.Filtered(r, p, f)
+}
+
+// FilterRefusal converts an error of a filter.
+func FilterRefusal(err error) *exchange.Refusal {
 	var untranslatable *filter.UntranslatableError
 	var failed filters.EvaluationError
 	switch {

@@ -113,7 +113,7 @@ func (a *API) list(ctx context.Context, p decision.Policies, q *listQuery) (*lis
 	}
 	list, err := lists.Make(ctx, p, question, space)
 	if err != nil {
-		return nil, filterRefusal(err)
+		return nil, FilterRefusal(err)
 	}
 	if q.selector != nil {
 		list = list.Select(func(n *lists.Namespace) bool { return q.selector.Matches(labels.Set(n.Labels)) })

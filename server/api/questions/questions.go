@@ -137,7 +137,7 @@ func (a *API) handler(answer func(context.Context, *http.Request, *question.Aske
 				panic(err) // strings, numbers and what JSON was read from
 			}
 			if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
-				return b, tooLarge(len(text), a.MaxAnswer)
+				return b, TooLarge(len(text), a.MaxAnswer)
 			}
 			return append(append(b, text...), '\n'), nil
 		},
@@ -146,7 +146,8 @@ func (a *API) handler(answer func(context.Context, *http.Request, *question.Aske
 
 var withoutStatements = &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "no revision is active, or its bundle has no table of its deny policies"}
 
-func tooLarge(size, most int) *exchange.Refusal {
+// TooLarge is the refusal of an answer with more bytes than the server sends.
+func TooLarge(size, most int) *exchange.Refusal {
 	return &exchange.Refusal{Status: http.StatusRequestEntityTooLarge,
 		Message: fmt.Sprintf("the answer has %d bytes, and the server sends at most %d (--max-answer): state more of the request, or ask for pages with ?limit= and ?after=", size, most)}
 }

@@ -1,0 +1,40 @@
+package cache
+
+import (
+	"context"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// keptValue is a value that was made of a revision, or the error of making it.
+type keptValue struct {
+	value any
+	err   error
+}
+
+// Value implements decision.ValueCache. What fails is not kept.
+func (v *cached) Value(ctx context.Context, key string, make func() (decision.CachedValue, error)) (any, error) {
+	c, revision := v.cache, v.Revision()
+	if revision == "" {
+		k, err := make()
+		return k.Value, err
+	}
+	if a := c.values.find([]byte(key), v.clock); a != nil && a.revision == revision {
+		c.metrics.CacheHit()
+		return a.decision.value, nil
+	}
+	isMade := false
+	decide := func() answer[keptValue] {
+		isMade = true
+		k, err := make()
+		return answer[keptValue]{decision: keptValue{k.Value, err}, revision: revision, expires: k.Expires, bytes: k.Bytes, isOwn: err != nil}
+	}
+	a, err := c.values.evaluate(ctx, flightKey{revision, key}, v.clock, decide)
+	switch {
+	case err != nil:
+		return nil, err
+	case !isMade && !a.expires.IsZero() && !v.clock().Before(a.expires): // another caller made it, at an earlier time
+		a = decide()
+	}
+	return a.decision.value, a.decision.err
+}
