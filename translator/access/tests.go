@@ -24,16 +24,22 @@ type testRow struct {
 }
 
 // accessTests returns one file for each bound role, with two rows for each rule: a
-// request that the rule decides, and a similar one that it must not decide.
+// request that the rule decides, and a similar one that it must not decide. Each other binding
+// of the role that has dates has the rows of one rule.
 func accessTests(access *tables.Access) map[string][]byte {
 	files := make(map[string][]byte)
-	bound := firstBindings(access)
+	bound, dated := firstBindings(access)
 	for _, key := range slices.Sorted(maps.Keys(bound)) {
 		if len(files) == emit.TestedRoles {
 			break
 		}
 		role := access.Roles.At(key)
-		rows := roleRows(access, role, bound[key])
+		rows := roleRows(access, role, bound[key], "")
+		for _, other := range dated[key][:min(len(dated[key]), testedDates)] {
+			if other.key != bound[key].key {
+				rows = append(rows, ruleRows(roleRows(access, role, other, "by "+other.key+", "))...)
+			}
+		}
 		if len(rows) == 0 {
 			continue
 		}
@@ -50,16 +56,19 @@ type bindingSubject struct {
 }
 
 // firstBindings returns, for each role, its first binding with a subject, and the first
-// subject of that binding.
-func firstBindings(access *tables.Access) map[string]bindingSubject {
-	first := make(map[string]bindingSubject)
-	note := func(subjects tables.Map[[]string]) {
-		for subject, keys := range subjects.All() {
+// subject of that binding; and its bindings with dates, in the order of their keys.
+func firstBindings(access *tables.Access) (map[string]bindingSubject, map[string][]bindingSubject) {
+	first, subjects := make(map[string]bindingSubject), make(map[string]string)
+	note := func(of tables.Map[[]string]) {
+		for subject, keys := range of.All() {
 			for _, key := range *keys {
-				role := access.Bindings.At(key).Role
-				have, ok := first[role]
+				binding := access.Bindings.Find(key)
+				have, ok := first[binding.Role]
 				if !ok || key < have.key || key == have.key && subject < have.subject {
-					first[role] = bindingSubject{key, subject}
+					first[binding.Role] = bindingSubject{key, subject}
+				}
+				if have, ok := subjects[key]; binding.Dates != nil && (!ok || subject < have) {
+					subjects[key] = subject
 				}
 			}
 		}
@@ -68,10 +77,29 @@ func firstBindings(access *tables.Access) map[string]bindingSubject {
 	for _, subjects := range access.Subjects.Namespaces.All() {
 		note(*subjects)
 	}
-	return first
+	dated := make(map[string][]bindingSubject)
+	for _, key := range slices.Sorted(maps.Keys(subjects)) {
+		role := access.Bindings.At(key).Role
+		dated[role] = append(dated[role], bindingSubject{key, subjects[key]})
+	}
+	return first, dated
 }
 
-func roleRows(access *tables.Access, role tables.Role, by bindingSubject) []testRow {
+// testedDates is how many bindings of one role are tested because they have dates.
+const testedDates = 20
+
+// ruleRows returns the rows of the first rule that has some.
+func ruleRows(rows []testRow) []testRow {
+	for i := range rows {
+		if rows[i].Binding["rule"] != rows[0].Binding["rule"] {
+			return rows[:i]
+		}
+	}
+	return rows
+}
+
+// roleRows returns the rows of a binding of a role. of is put before their notes.
+func roleRows(access *tables.Access, role tables.Role, by bindingSubject, of string) []testRow {
 	binding := access.Bindings.At(by.key)
 	var rows []testRow
 	add := func(rule int, pair samplePair) {
@@ -88,8 +116,8 @@ func roleRows(access *tables.Access, role tables.Role, by bindingSubject) []test
 				request["namespace"] = binding.Namespace
 			}
 		}
-		hit := testRow{note: fmt.Sprintf("rule %d", rule), decides: true, Request: pair.hit, Binding: want}
-		miss := testRow{note: fmt.Sprintf("beside rule %d", rule), Request: pair.miss, Binding: want}
+		hit := testRow{note: of + fmt.Sprintf("rule %d", rule), decides: true, Request: pair.hit, Binding: want}
+		miss := testRow{note: of + fmt.Sprintf("beside rule %d", rule), Request: pair.miss, Binding: want}
 		if binding.Dates == nil {
 			rows = append(rows, hit, miss)
 			return
@@ -148,8 +176,13 @@ func identify(request map[string]any, subject string) {
 func testModule(name string, role tables.Role, rows []testRow) []byte {
 	var out bytes.Buffer
 	clock := ""
-	if rows[0].Now != nil {
+	if slices.ContainsFunc(rows, func(r testRow) bool { return r.Now != nil }) {
 		clock = " with time.now_ns as row.now"
+		for i := range rows {
+			if rows[i].Now == nil { // at any time
+				rows[i].Now = new(dates.Instant)
+			}
+		}
 	}
 	fmt.Fprintf(&out, `# METADATA
 # description: |

@@ -27,5 +27,11 @@ func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
 // Lower returns the table of the documents.
 func (f *Family) Lower() (tables.Table, diag.List) { return f.lowerer.lower(f.resolved), nil }
 
-// Emit returns no files: sessions are data.
-func (*Family) Emit(tables.Table, emit.Options) map[string][]byte { return nil }
+// Emit returns generated tests alone: sessions are data.
+func (*Family) Emit(t tables.Table, o emit.Options) map[string][]byte {
+	sessions, _ := t.(*tables.Sessions)
+	if sessions == nil || !o.Tests {
+		return nil
+	}
+	return sessionTests(sessions)
+}

@@ -158,10 +158,14 @@ debug := {
 		dates.until(dates.end(row)),
 	]),
 } if {
-	[row, participant] := _covering[0]
+	[row, participant] := covering[0]
 }
 
-_covering := [[row, participants[0]] |
+# METADATA
+# description: |
+#   The DebugSessions that let the user into the pod of the request, each with the participant
+#   who that is, by namespace and name.
+covering := [[row, participants[0]] |
 	request.canonical.apiGroup == ""
 	request.canonical.resource == "pods"
 	request.canonical.name != ""
