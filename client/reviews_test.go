@@ -73,9 +73,32 @@ func ExampleClient_WhoCan() {
 	// always
 }
 
+func ExampleClient_Verify() {
+	c, err := client.New(client.Options{URL: exampleServer().URL})
+	if err != nil {
+		log.Fatal(err)
+	}
+	verdicts, err := c.Verify(context.Background(), &client.VerifyQuestion{Assertions: []map[string]any{{
+		"name": "developers do not delete nodes", "never": "allowed",
+		"of": map[string]any{"verb": "delete", "resource": "nodes", "holds": map[string]any{"only": "group:shop-developers"}},
+	}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, a := range verdicts.Assertions {
+		fmt.Println(a.Verdict, a.Failed)
+	}
+	// Output:
+	// holds false
+}
+
 // Each method reads the answer of the server, and its refusals.
 func TestReviewsAndQuestions(t *testing.T) {
 	c := patient(t, exampleServer().URL)
+	served, err := c.Assertions(t.Context())
+	if err != nil || served.Revision == "" || served.State == "" {
+		t.Errorf("got %+v and %v, want the state of the assertions", served, err)
+	}
 	who, err := c.ResourceAccessReview(t.Context(), "hammer", &client.ResourceAccessReview{Verb: "get", ResourceKind: "Pod"})
 	if err != nil || !slices.Contains(who.UserNames, "Edgar") {
 		t.Errorf("got %+v and %v, want Edgar among the users", who, err)

@@ -2,8 +2,11 @@ package server
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -178,4 +181,59 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: bob}]
 		t.Errorf("got %+v, want that service goes on", s)
 	}
 	r.eventually("an event", func() bool { _, page := r.get("/page/"); return strings.Contains(page, "only alice") })
+}
+
+func (r *running) verify(body string) (int, string) {
+	r.t.Helper()
+	response, err := r.client.Post(r.url+"/v1/verify", "application/json", strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if response.Header.Get("Writ-Revision") == "" {
+		r.t.Error("got no revision in the header")
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestVerifyEndpoint(t *testing.T) {
+	h := newHouse(t)
+	h.write("policies/assert.yaml", onlyAlice)
+	h.write("policies/.baseline/viewers.yaml", strings.ReplaceAll(viewers, "NAME", "alice"))
+	h.write("policies/.other/viewers.yaml", strings.ReplaceAll(viewers, "NAME", "carol"))
+	r := h.run()
+	r.eventually("verified", func() bool { return r.assertions().Assertions.State == proofs.Verified && r.isReady() })
+	if code, body := r.get("/v1/assertions"); code != http.StatusOK || !strings.Contains(body, `"state":"verified"`) || !strings.Contains(body, `"name":"only alice"`) || !strings.Contains(body, `"verdict":"holds"`) {
+		t.Errorf("got %d %s", code, body)
+	}
+	many := strings.Repeat(`{"name":"x","never":"allowed"},`, 21)
+	for _, row := range []struct{ name, body, want string }{
+		{"holds", `{"assertions":[{"name":"x","never":"allowed","of":{"verb":"delete","resource":"pods"}}]}`, `200 "verdict":"holds"`},
+		{"fails", `{"assertions":[{"name":"x","never":"allowed","of":{"verb":"get","resource":"pods"}}]}`, `200 "user":"alice"`},
+		{"a reference", `{"assertions":[{"name":"x","within":{"documents":".baseline"}}]}`, `200 "verdict":"holds"`},
+		{"another reference", `{"assertions":[{"name":"x","within":{"documents":".other"}}]}`, `200 "verdict":"fails"`},
+		{"a reference outside", `{"assertions":[{"name":"x","within":{"documents":"../policies/.other"}}]}`, `400 "code":"no-reference" "field":"/assertions/0/within/documents"`},
+		{"independent", `{"assertions":[{"name":"x","independent":{"documents":"viewers.yaml"},"of":{"resource":"pods"}}]}`, `200 "verdict":"fails"`},
+		{"the time", `{"now":"2026-01-01T00:00:00Z","assertions":[{"name":"x","never":"allowed","of":{"verb":"delete","resource":"pods"}}]}`, `200 "now":"2026-01-01T00:00:00Z"`},
+		{"not a time", `{"now":"soon","assertions":[]}`, `400 "field":"/now"`},
+		{"an unknown key", `{"assertions":[{"name":"x","never":"allowed","of":{"a/b":"get"}}]}`, `400 "code":"unknown-field" "field":"/assertions/0/of/a~1b"`},
+		{"an unknown member", `{"assertion":[],"assertions":[{"name":"x","never":"allowed"}]}`, `400 "code":"unknown-field" "field":"/assertion"`},
+		{"a word", `{"assertions":[{"name":"y","never":"allowed"},{"name":"x","never":"granted"}]}`, `400 "code":"bad-value" "field":"/assertions/1/never"`},
+		{"a pattern without like", `{"assertions":[{"name":"x","never":"allowed","of":{"namespace":["a","b-*"]}}]}`, `400 "code":"bad-pattern" "field":"/assertions/0/of/namespace/1"`},
+		{"no assertion", `{"assertions":[]}`, `400 "code":"missing" "field":"/assertions"`},
+		{"too many", `{"assertions":[` + strings.TrimSuffix(many, ",") + `]}`, `400 "field":"/assertions`},
+		{"not an object", `[]`, `400 "detail":"the body is not a JSON object"`},
+	} {
+		code, body := r.verify(row.body)
+		status, rest, _ := strings.Cut(row.want, " ")
+		for _, want := range strings.Split(rest, `" "`) {
+			if status != strconv.Itoa(code) || !strings.Contains(body, strings.Trim(want, `"`)) {
+				t.Errorf("%s: got %d %s, want %s", row.name, code, body, row.want)
+			}
+		}
+	}
 }

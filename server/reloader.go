@@ -69,7 +69,7 @@ func (s *Server) accept(ctx context.Context, c *reload.Candidate) error {
 func (s *Server) newProofs(m *metrics.Metrics) (*proofs.Proofs, error) {
 	c := &s.config
 	return proofs.New(proofs.Options{
-		Required: c.Assertions.Required, Timeout: c.Assertions.Timeout, Files: c.Assertions.Files, Logger: s.log, Now: c.Now,
+		Required: c.Assertions.Required, Timeout: c.Assertions.Timeout, Files: c.Assertions.Files, Source: s.sources.location, Logger: s.log, Now: c.Now,
 		Compiler: func(now func() time.Time) *assertions.Compiler {
 			return &assertions.Compiler{Settings: c.Settings, AllowEmpty: c.AllowEmpty, Activate: func(ctx context.Context, b *bundles.Bundle) (*diff.Side, error) {
 				p, err := s.activateApart(ctx, b, now)

@@ -127,6 +127,7 @@ func New(c Config) (*Server, error) {
 	if s.clusters != nil { // as below
 		o.Clusters = s.clusters
 	}
+	o.Proofs = s.proofs
 	o.Spaces = cluster.SpacesOf(s.clusters, s.sources.kube)
 	s.observe(&o)
 	s.handler = api.New(o)

@@ -30,15 +30,21 @@ func Carried(b *bundles.Bundle, compile Compile) (*Set, error) {
 		}
 		documents = append(documents, d)
 	}
+	return OfBundle(documents, b, compile), nil
+}
+
+// OfBundle returns the assertions among documents, which refer to the files of a bundle.
+func OfBundle(documents []syntax.Document, b *bundles.Bundle, compile Compile) *Set {
+	files := b.Manifest.Metadata.References
 	s := Of(documents, source.Snapshot{Aside: func(_ context.Context, name string) (source.Snapshot, diag.List, error) {
-		return carriedFiles(m.References, name)
+		return carriedFiles(files, name)
 	}}, compile)
 	for i := range s.All {
 		if a := &s.All[i]; a.Form == assertion.Independent {
 			s.List.Add(a.Documents.Diagnostic(diag.Error, diag.NoReference, "verify the directory that the bundle is built from", "a bundle does not have the files of its documents"))
 		}
 	}
-	return s, nil
+	return s
 }
 
 func carriedFiles(files map[string]string, name string) (source.Snapshot, diag.List, error) {

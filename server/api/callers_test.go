@@ -53,6 +53,8 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/lists/:resource":                                                       auth.Authenticated,
 	"/v1/filters/access":                                                        auth.Authenticated,
 	"/v1/escalations":                                                           auth.Auditor,
+	"/v1/verify":                                                                auth.Auditor,
+	"/v1/assertions":                                                            auth.Auditor,
 	"/v1/who-can":                                                               auth.Auditor,
 	"/v1/what-can":                                                              auth.Authenticated,
 	"/v1/status":                                                                auth.Authenticated,

@@ -60,6 +60,8 @@ type Options struct {
 	Recorder access.Recorder
 	// Spaces have the namespaces of clusters; nil means that only documents name them.
 	Spaces questions.Spaces
+	// Proofs verify assertions; nil means that the listener verifies none.
+	Proofs questions.Proofs
 	// Log records decisions for collectors; nil records none.
 	Log decision.Log
 	// Observer observes decisions; nil observes none.
@@ -113,7 +115,7 @@ func New(o Options) http.Handler {
 	data := &opadata.API{Service: service, Decide: c.decide, MaxAnswer: o.MaxAnswer}
 	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
-	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer, Spaces: o.Spaces, Pages: &lists.Pages{Now: time.Now}}
+	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer, Spaces: o.Spaces, Proofs: o.Proofs, Pages: &lists.Pages{Now: time.Now}}
 	if o.Clusters != nil { // a nil interface in another one would not be nil
 		asked.Clusters = o.Clusters
 	}

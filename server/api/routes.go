@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/analysis/verify"
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/api/authzen"
 	"github.com/writ-policy/writ/server/api/dashboard"
@@ -204,6 +205,14 @@ func questionRoutes(q *questions.API) []route {
 		{
 			methods: "POST", pattern: "/v1/what-can", role: auth.Authenticated, handler: q.WhatCan(),
 			about: op.For("Lists what a subject may do; about others for auditors.", openapi.Name("WhatCanRequest"), question.WhatCan{}),
+		},
+		{
+			methods: "POST", pattern: "/v1/verify", role: auth.Auditor, handler: q.Verify(),
+			about: op.For("Verifies up to 20 assertions by the active revision.", openapi.Name("VerifyRequest"), verify.Report{}),
+		},
+		{
+			methods: "GET HEAD", pattern: "/v1/assertions", role: auth.Auditor, handler: q.Assertions(),
+			about: op.For("Shows the verdicts of the assertions of the active revision.", nil, openapi.Name("Assertions")),
 		},
 		{
 			methods: "POST", pattern: "/v1/escalations", role: auth.Auditor, handler: q.Escalations(),

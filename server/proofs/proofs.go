@@ -41,6 +41,8 @@ type Options struct {
 	// not proven within Timeout is refused too; zero means DefaultTimeout.
 	Required bool
 	Timeout  time.Duration
+	// Source is where the documents are from, for reports.
+	Source string
 	// Files are files and folders with assertions beside those of the documents.
 	Files []string
 	// Compiler returns what compiles documents that assertions compare with. Judges decide at
@@ -291,9 +293,10 @@ func (p *Proofs) prove(ctx context.Context, r *revision, before *verify.Report, 
 		return nil, err
 	}
 	in := &verify.Input{Now: at, SetNow: func(t time.Time) { at = t }, Before: before, Pause: pause}
-	if in.Side = r.side(func() time.Time { return at }); in.World == nil {
+	if in.Side = SideOf(r.policies, r.world, func() time.Time { return at }); in.World == nil {
 		return nil, errors.New("the bundle has no table of its deny policies")
 	}
+	in.Side.Source = p.o.Source
 	return set.Run(ctx, in)
 }
 
@@ -305,10 +308,6 @@ func (p *Proofs) set(r *revision, now func() time.Time) (set *assertions.Set, er
 		return nil, err
 	}
 	return set, p.addFiles(set)
-}
-
-func (r *revision) side(now func() time.Time) *diff.Side {
-	return SideOf(r.policies, r.world, now)
 }
 
 // SideOf returns a revision for analyses, whose judge decides at the time that now returns.

@@ -28,14 +28,14 @@ type Failing struct {
 	Text     string `json:"text"`
 }
 
-// Verdicts are those of the revision that is served.
-type Verdicts struct {
+// verdicts are those of the revision that is served.
+type verdicts struct {
 	// State is verified, pending or error; Problem is the error.
 	State   string `json:"state"`
 	Problem string `json:"problem,omitempty"`
 	// Refused is the revision that was refused last, while it is the newest.
 	Refused *Status `json:"refused,omitempty"`
-	*verify.Report
+	verify.Report
 }
 
 func statusOf(revision string, report *verify.Report) *Status {
@@ -91,16 +91,18 @@ func (p *Proofs) current() *verify.Report {
 	return p.report
 }
 
-// Verdicts returns those of the revision that is served.
-func (p *Proofs) Verdicts() *Verdicts {
+// Served returns the verdicts of the revision that is served.
+func (p *Proofs) Served() any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := &Verdicts{State: p.state(), Problem: p.problem, Refused: p.refused}
-	if out.Report = p.current(); out.Report == nil {
-		out.Report = &verify.Report{Now: p.o.Now().UTC(), Assertions: []verify.Result{}, Notes: []verify.Note{}, Diagnostics: []any{}}
-		if p.served != nil {
-			out.Report.Revision = p.served.policies.Revision()
-		}
+	out := &verdicts{State: p.state(), Problem: p.problem, Refused: p.refused}
+	if report := p.current(); report != nil {
+		out.Report = *report
+		return out
+	}
+	out.Report = verify.Report{Source: p.o.Source, Now: p.o.Now().UTC(), Assertions: []verify.Result{}, Notes: []verify.Note{}, Diagnostics: []any{}}
+	if p.served != nil {
+		out.Revision = p.served.policies.Revision()
 	}
 	return out
 }

@@ -63,7 +63,7 @@ func init() {
 	attacks = []*attack{
 		accessAttack, reviewAttack, originAttack, visibilityAttack, dashboardAttack, gatewayAttack, effectiveAttack,
 		operationsAttack, operatorAttack, accessBatchAttack, gatewayBatchAttack, visibilityBatchAttack,
-		authzenAttack, authzenSearchAttack, dataAttack, questionAttack, filterAttack, compileAttack, listAttack, rulesReviewAttack, consoleAttack, objectsAttack,
+		authzenAttack, authzenSearchAttack, dataAttack, questionAttack, verifyAttack, filterAttack, compileAttack, listAttack, rulesReviewAttack, consoleAttack, objectsAttack,
 	}
 }
 

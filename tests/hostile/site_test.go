@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/writ-policy/writ/analysis/assertions"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api"
@@ -24,6 +25,8 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/proofs"
+	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/tests/generated"
 	"github.com/writ-policy/writ/tests/openapi"
 	"github.com/writ-policy/writ/tests/oracle"
@@ -83,7 +86,7 @@ func init() {
 		files, gates := gateway.Generate(seed)
 		gateSites = append(gateSites, &site{files: files, gates: gates})
 	}
-	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, filterAttack, compileAttack, listAttack, objectsAttack, rulesReviewAttack, consoleAttack} {
+	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, verifyAttack, filterAttack, compileAttack, listAttack, objectsAttack, rulesReviewAttack, consoleAttack} {
 		a.worlds = accessSites
 	}
 	for _, a := range []*attack{visibilityAttack, visibilityBatchAttack, dashboardAttack} {
@@ -194,9 +197,22 @@ func (s *site) listen(t testing.TB) {
 		Current: func() decision.Policies { return policies }, Metrics: measured, Cache: kept, Rule: rule, Logger: logger,
 		Status: func(details bool) any { return statusForm{details} }, StatusForm: statusForm{},
 		Values: limits.NewBudget(1 << 20), Console: s.explorer, Observer: s.explorer,
-		Poke: func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },
+		Proofs: s.proofs(t),
+		Poke:   func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },
 	}))
 	s.operators = listening(t, "t-operator", api.NewAdmin(api.AdminOptions{RevisionStore: store{}, Metrics: metrics.New(), Rule: rule, Logger: logger}))
+}
+
+// proofs verify assertions about the documents.
+func (s *site) proofs(t testing.TB) *proofs.Proofs {
+	p, err := proofs.New(proofs.Options{Compiler: func(func() time.Time) *assertions.Compiler { return new(assertions.Compiler) }})
+	if err == nil {
+		err = p.Accept(context.Background(), &reload.Candidate{Bundle: new(bundles.Bundle), Policies: s.policies, Snapshot: s.snapshot()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // statusForm is the status of the server.

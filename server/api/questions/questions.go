@@ -5,7 +5,6 @@ package questions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,6 +33,8 @@ type API struct {
 	Clusters interface{ Place(*decision.Request) error }
 	Spaces   Spaces
 	Pages    *lists.Pages
+	// Proofs verify assertions; nil means that none are verified.
+	Proofs Proofs
 }
 
 // WhoCan lists the principals that may do something.
@@ -132,14 +133,7 @@ func (a *API) handler(answer func(context.Context, *http.Request, *question.Aske
 			if refused != nil {
 				return b, refused
 			}
-			text, err := json.Marshal(found)
-			if err != nil {
-				panic(err) // strings, numbers and what JSON was read from
-			}
-			if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
-				return b, TooLarge(len(text), a.MaxAnswer)
-			}
-			return append(append(b, text...), '\n'), nil
+			return a.encoded(b, found)
 		},
 	})
 }
