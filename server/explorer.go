@@ -22,6 +22,7 @@ func (s *Server) newExplorer() *answers.Explorer {
 	o := answers.Options{
 		Current: func() decision.Policies { return s.reloader.Current() },
 		Status:  s.status, Log: s.config.PageLog, Now: s.config.Now,
+		Proofs: s.proofs,
 		Stored: s.storedRevisions, Open: s.openRevision, Try: s.tryDocuments,
 		Repositories: s.repositories, ReadReference: s.readReference,
 	}

@@ -107,10 +107,10 @@ func New(c Config) (*Server, error) {
 		Entries: c.Cache.Entries, Bytes: c.Cache.Bytes, Now: c.Now,
 		Visibility: cache.VisibilityOptions{Entries: c.Cache.VisibilityEntries, TTL: c.Cache.VisibilityTTL, Logger: s.log},
 	}, m)
-	s.explorer = s.newExplorer()
 	if s.proofs, err = s.newProofs(m); err != nil {
 		return nil, err
 	}
+	s.explorer = s.newExplorer()
 	s.reloader = s.newReloader(m, kept)
 	m.ReadDated(s.dated)
 	o := s.apiOptions(c.Listen)

@@ -54,7 +54,15 @@ type Result struct {
 	Witness   *Witness   `json:"witness,omitempty"`
 	Documents []Document `json:"documents"`
 	Text      string     `json:"text"`
-	Notes     []Note     `json:"notes"`
+	// Exceptions are those that an excepted assertion has in force.
+	Exceptions []Exception `json:"exceptions,omitempty"`
+	Notes      []Note      `json:"notes"`
+}
+
+// Exception is an exception in force.
+type Exception struct {
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until"`
 }
 
 // ID returns "DOCUMENT/NAME".

@@ -245,6 +245,9 @@ func (r *run) proven(a *assertion.Assertion, provers []*prover, active []*assert
 	}
 	for i, e := range a.Exceptions {
 		isActive := r.Now.Before(e.Until)
+		if isActive && out.Verdict == Excepted {
+			out.Exceptions = append(out.Exceptions, Exception{e.Reason, e.Until.UTC()})
+		}
 		stale := out.Verdict == Holds || !isActive
 		if !stale {
 			var rest []*assertion.Class

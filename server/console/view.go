@@ -76,6 +76,10 @@ type Viewer interface {
 	Risks(ctx context.Context, c Caller, q RisksQuery) (*Risks, error)
 	// Sessions lists sessions, and the escalations by which they are requested.
 	Sessions(ctx context.Context, c Caller, q SessionsQuery) (*Sessions, error)
+	// Assertions returns the verdicts of the assertions of the revision.
+	Assertions(c Caller) (*Assertions, error)
+	// Verify verifies the assertions of a body, as POST /v1/verify does.
+	Verify(ctx context.Context, c Caller, body []byte) (*Assertions, error)
 	// Log lists recorded decisions, newest first.
 	Log(ctx context.Context, c Caller, q LogQuery) (*Log, error)
 	// Names lists at most 20 names that documents have in a field, those first that begin

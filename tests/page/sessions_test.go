@@ -58,7 +58,7 @@ func TestSessions(t *testing.T) {
 			if got := b.text(b.find("region", "Ending access Sessions")); !strings.Contains(got, "1 session and 1 debug session hold now") || !strings.Contains(got, "1 document or session in force ends") {
 				t.Errorf("the overview says %s", got)
 			}
-			b.goes(func() { b.press("g", "s") })
+			b.goes(func() { b.press("g", "e") })
 			for _, view := range []string{"/page/sessions", "/page/sessions?state=holds&cluster=prod-eu-1&user=nora"} {
 				if b.path() != view {
 					b.open(view)

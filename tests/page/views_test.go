@@ -19,7 +19,7 @@ var views = []string{
 	"/page/who-can?resource=deploymentconfigs&namespace=hammer", "/page/who-can?of=what",
 	"/page/who-can/subject?subject=Edgar", "/page/who-can/role?role=hammer%2FfatFingeredEditor",
 	"/page/risks", "/page/risks?code=risk-create-workloads",
-	"/page/documents", "/page/documents/hammer/protected.yaml?line=9", "/page/documents/none.yaml", "/page/inheritance?kind=RateLimitPolicy", "/page/changes", "/page/changes/proposal", "/page/log", "/page/sign-in",
+	"/page/documents", "/page/documents/hammer/protected.yaml?line=9", "/page/documents/none.yaml", "/page/inheritance?kind=RateLimitPolicy", "/page/assertions", "/page/changes", "/page/changes/proposal", "/page/log", "/page/sign-in",
 }
 
 const podView = "/page/ask?cluster=prod-eu-1&groups=shop-developers&name=web-0&namespace=shop" +

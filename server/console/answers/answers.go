@@ -48,6 +48,8 @@ type Options struct {
 	// with its name among others. Its error is a *console.Error. Nil for none.
 	Repositories  func() []console.Repository
 	ReadReference func(ctx context.Context, location, name string) (source.Snapshot, diag.List, error)
+	// Proofs verify assertions; nil if none are verified.
+	Proofs Proofs
 	// Log is how many decisions are kept.
 	Log int
 	// Now is the clock; nil means time.Now.

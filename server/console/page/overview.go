@@ -25,11 +25,14 @@ type overviewContent struct {
 	// Risks are nil if they are not known, and Emergency if nothing begins or ends.
 	Risks     *risksInShort
 	Emergency *ending
-	Denied    []entry
-	ShowLog   bool
-	Counts    string // documents by kind
-	Total     int
-	Events    []happening
+	// Assertions says whether the assertions hold; empty without any.
+	Assertions string
+	Failing    bool
+	Denied     []entry
+	ShowLog    bool
+	Counts     string // documents by kind
+	Total      int
+	Events     []happening
 }
 
 // fewDiagnostics are shown before a link to all of them.
@@ -59,6 +62,7 @@ func overview(ctx context.Context, q *question) (frame, error) {
 			return frame{}, err
 		}
 		c.Emergency = endingOf(status)
+		c.Assertions, c.Failing = assertionsInShort(status.Assertions)
 		c.Risks = worstOf(ctx, q, c.Total)
 		for _, e := range q.Events(q.caller) {
 			c.Events = append(c.Events, happeningOf(&e))

@@ -73,6 +73,8 @@ var shown = []struct{ name, target string }{
 	{"changes-same", "/page/changes?from=6ab23137e6c3&to=6ab23137e6c3"},
 	{"changes-pending", "/page/changes?from=d51dc1a1ce0f&to=6ab23137e6c3"},
 	{"proposal-empty", "/page/changes/proposal"},
+	{"assertions", "/page/assertions"},
+	{"assertions-only", "/page/assertions?only=1"},
 	{"log", "/page/log"},
 	{"log-empty", "/page/log?user=stranger&follow=1"},
 }

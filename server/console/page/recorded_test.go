@@ -25,6 +25,8 @@ type recorded struct {
 	answers map[string]json.RawMessage
 	events  []console.Event
 	asked   []string // the questions, in their order
+	// verified is the last body of assertions.
+	verified string
 	// proposed is the last proposal.
 	proposed *console.Proposal
 }
@@ -231,6 +233,18 @@ func (r *recorded) Sessions(_ context.Context, _ console.Caller, q console.Sessi
 		s.Sessions, s.Total = nil, 0
 	}
 	return s, err
+}
+
+func (r *recorded) Assertions(console.Caller) (*console.Assertions, error) {
+	return recordedAnswer[console.Assertions](r, "assertions")
+}
+
+func (r *recorded) Verify(_ context.Context, _ console.Caller, body []byte) (*console.Assertions, error) {
+	r.verified = string(body)
+	if strings.Contains(r.verified, "granted") {
+		return nil, &console.Error{Reason: console.Invalid, Field: "/assertions/0/never", Message: "<granted> is not a word"}
+	}
+	return recordedAnswer[console.Assertions](r, "assertions")
 }
 
 func (r *recorded) Names(console.Caller, string, string) (*console.Names, error) {

@@ -12,10 +12,11 @@ var views = []tab{
 	{Name: "Overview", Href: "/page/", Icon: "overview", Key: "o"},
 	{Name: "Ask", Href: "/page/ask", Icon: "ask", Key: "a"},
 	{Name: "Who can", Href: "/page/who-can", Icon: "matrix", Key: "w"},
-	{Name: "Sessions", Href: sessionsPath, Icon: "clock", Key: "s"},
+	{Name: "Sessions", Href: sessionsPath, Icon: "clock", Key: "e"},
 	{Name: "Risks", Href: risksPath, Icon: "warning", Key: "r"},
 	{Name: "Documents", Href: "/page/documents", Icon: "document", Key: "d"},
 	{Name: "Inheritance", Href: "/page/inheritance", Icon: "tree", Key: "i"},
+	{Name: "Assertions", Href: assertionsPath, Icon: "proof", Key: "s"},
 	{Name: "Changes", Href: "/page/changes", Icon: "changes", Key: "c"},
 	{Name: "Log", Href: "/page/log", Icon: "log", Key: "l"},
 }
@@ -42,11 +43,13 @@ func (p *page) mux() *http.ServeMux {
 		{changesPath, "changes.html", false, changes},
 		{proposalPath, "proposal.html", false, proposal},
 		{inheritancePath, "inheritance.html", false, inheritance},
+		{assertionsPath, "assertions.html", false, p.assertions},
 		{"/page/log", "log.html", false, decisionLog},
 	} {
 		mux.Handle("GET "+v.path, p.view(v.file, v.everybody, v.show))
 	}
 	mux.Handle("POST "+proposalPath, p.viewWithin("proposal.html", false, p.proposals, proposalTime, propose))
+	mux.Handle("POST "+assertionsPath, p.viewWithin("assertions.html", false, p.proposals, proposalTime, p.tryAssertion))
 	mux.HandleFunc("GET "+assetPath+"{name}", p.asset)
 	mux.HandleFunc("GET /page/sign-in", p.signInPage)
 	mux.HandleFunc("POST /page/sign-in", p.signIn)
