@@ -29,7 +29,6 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/reload"
-	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -158,12 +157,7 @@ func firstError(list diag.List) error {
 // reload.Refusal for one that is not proven; otherwise the revision is verified later. A
 // revision that was served before is accepted in any case.
 func (p *Proofs) Accept(ctx context.Context, c *reload.Candidate) error {
-	r := &revision{policies: c.Policies, world: statement.Of(c.Policies), snapshot: c.Snapshot}
-	for _, d := range c.Documents {
-		if doc, isAssertions := d.(*assertion.Document); isAssertions {
-			r.documents = append(r.documents, doc)
-		}
-	}
+	r := &revision{policies: c.Policies, world: statement.Of(c.Policies), snapshot: c.Snapshot, documents: assertions.Documents(c.Documents)}
 	for _, d := range c.Bundle.Manifest.Metadata.AssertionDocuments {
 		r.count += len(d.Lines) - 1 // one is that of the document
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/writ-policy/writ/analysis/verify"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -102,23 +102,14 @@ func (p *Proofs) read(body []byte) (*question, time.Time, *exchange.Refusal) {
 			return nil, at, exchange.BadRequest("/now", fmt.Sprintf("%q %s", "now", err))
 		}
 	}
-	document, err := json.Marshal(map[string]any{
-		"apiVersion": syntax.VersionWrit, "kind": assertion.Kind, "metadata": map[string]string{"name": asked}, "spec": spec,
-	})
-	if err != nil {
-		panic(err) // it was read from JSON
+	read := assertions.QuestionOf(asked, spec)
+	q := &question{Documents: read.Documents}
+	_, q.root = syntax.Parse(asked, read.Text)
+	if read.List.HasErrors() {
+		return nil, at, q.refusal(read.List)
 	}
-	q := new(question)
-	_, q.root = syntax.Parse(asked, document)
-	decoded := assertion.Kinds.Decode(asked, document, syntax.Options{})
-	q.Documents = decoded.Documents
-	if decoded.List.HasErrors() {
-		return nil, at, q.refusal(decoded.List)
-	}
-	for _, d := range q.Documents {
-		if doc, isAssertions := d.(*assertion.Document); isAssertions && len(doc.Assertions) > mostAsked {
-			return nil, at, exchange.BadRequest("/assertions", fmt.Sprintf("assertions has %d entries: a request must have at most %d", len(doc.Assertions), mostAsked))
-		}
+	if set := assertions.Of(read.Documents, source.Snapshot{}, nil); len(set.All) > mostAsked {
+		return nil, at, exchange.BadRequest("/assertions", fmt.Sprintf("assertions has %d entries: a request must have at most %d", len(set.All), mostAsked))
 	}
 	return q, at, nil
 }
