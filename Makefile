@@ -146,6 +146,10 @@ gen: ## regenerate what is generated
 	$(GO) generate ./...
 	cd tests/kubernetes && $(GO) run ./export
 
+verify-smt: ## compare proofs of assertions with z3, 10,000 in random worlds
+	$(step) 'verify-smt: z3'
+	@$(GO_TEST) -timeout 2h ./tests/smt -worlds 1000
+
 # What the gate runs in small, for hours: a failure prints the seed that repeats it.
 soak: build ## run the random tests millions of times, for hours
 	$(step) 'soak: EFFORT=$(EFFORT) SEED=$(SEED)'
