@@ -152,7 +152,9 @@ func (d *discard) Write(data []byte) (int, error) { return len(data), nil }
 
 // benchmarkHTTP writes requests to a connection as bytes and reads as many as an
 // answer has: a client that costs next to nothing.
-func benchmarkHTTP(b *testing.B, h http.Handler) {
+func benchmarkHTTP(b *testing.B, h http.Handler) { benchmarkReview(b, h, asked) }
+
+func benchmarkReview(b *testing.B, h http.Handler, review string) {
 	server := httptest.NewServer(h)
 	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -160,7 +162,7 @@ func benchmarkHTTP(b *testing.B, h http.Handler) {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	request, err := http.NewRequest(http.MethodPost, server.URL+reviewPath+"?timeout=3s", strings.NewReader(asked))
+	request, err := http.NewRequest(http.MethodPost, server.URL+reviewPath+"?timeout=3s", strings.NewReader(review))
 	if err != nil {
 		b.Fatal(err)
 	}

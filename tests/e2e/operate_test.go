@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var charts = flag.String("charts", "", "folder of what the chart makes, a file for each file of values")
@@ -95,4 +98,29 @@ func (c *controlPlane) install(t *testing.T) {
 	}
 	apply("-k", "../../deploy/kustomize/base", 5)
 	apply("-f", "../../deploy/replay/job.yaml", 1)
+	c.installGate(t, apply)
+}
+
+// gated are the kinds of Argo CD and Flux that the gate has.
+var gated = []definition{
+	{"argoproj.io", "v1alpha1", "Application", true}, {"source.toolkit.fluxcd.io", "v1", "GitRepository", true}, {"kustomize.toolkit.fluxcd.io", "v1", "Kustomization", true},
+}
+
+// installGate applies each file of deploy/gate. The definitions of Argo CD and Flux are
+// permissive ones of this test.
+func (c *controlPlane) installGate(t *testing.T, apply func(flag, path string, least int)) {
+	for _, d := range gated {
+		c.define(t, d)
+	}
+	for _, name := range []string{"argocd", "flux-system", "writ-gate"} {
+		_, err := c.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		check(t, err)
+	}
+	const gate = "../../deploy/gate/"
+	apply("-f", gate+"identity.yaml", 4)
+	apply("-f", gate+"argocd/application.yaml", 1)
+	apply("-k", gate+"argocd/git", 2)
+	apply("-k", gate+"argocd/folder", 3)
+	apply("-f", gate+"flux/flux.yaml", 3)
+	apply("-k", gate+"flux/gate", 2)
 }
