@@ -106,7 +106,7 @@ func Defaults() Config {
 		Cache:      CacheConfig{Entries: cache.DefaultEntries, Bytes: cache.DefaultBytes, VisibilityEntries: cache.DefaultEntries, VisibilityTTL: cache.DefaultTTL},
 		Clusters: ClustersConfig{
 			FetchTimeout: cluster.DefaultTimeout, MaxFetches: cluster.DefaultPlaces,
-			SessionKey: kubernetes.DefaultSessionKey, EscalationKey: kubernetes.DefaultEscalationKey,
+			SessionKey: kubernetes.DefaultSessionKey, EscalationKey: kubernetes.DefaultEscalationKey, ProbeNamespace: "writ",
 		},
 		Limits: LimitsConfig{
 			MaxBody: 1 << 20, MaxAnswer: 8 << 20, MaxInFlight: 512, MaxValues: 20_000, MaxValuesInUse: 400_000, MaxConnections: 16_384,

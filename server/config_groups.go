@@ -123,6 +123,8 @@ type ClustersConfig struct {
 	// the session and the escalation.
 	SessionKey    string
 	EscalationKey string
+	// ProbeNamespace is where the probes of companions would be created.
+	ProbeNamespace string
 }
 
 // AuditConfig is where audit events go, beside the log. Empty means nowhere.

@@ -36,27 +36,29 @@ const smallRequest = 1000
 
 // Server answers requests by documents or bundles. Run must be called at most once.
 type Server struct {
-	config    Config
-	log       *slog.Logger
-	reloader  *reload.Reloader
-	handler   http.Handler
-	metrics   *metrics.Metrics
-	values    *limits.Budget // of all requests at all listeners
-	sources   sources
-	tokens    *auth.Tokens       // nil without a token file
-	issuer    *auth.Issuer       // nil without an OpenID Connect issuer
-	reviews   *auth.Reviews      // nil without token reviews
-	clients   *auth.Certificates // nil without client authorities
-	tls       *certificates      // nil for plain HTTP
-	clusters  *cluster.Clusters  // nil without a clusters file
-	explorer  *answers.Explorer
-	proofs    *proofs.Proofs
-	periods   periods // of the active revision
-	audit     *audit.Log
-	decisions *decisionlog.Log    // nil without a decision log
-	tracer    *trace.Tracer       // nil if the environment does not enable tracing
-	observers []progress.Observer // of reloads and deliveries
-	draining  atomic.Bool
+	config   Config
+	log      *slog.Logger
+	reloader *reload.Reloader
+	handler  http.Handler
+	metrics  *metrics.Metrics
+	values   *limits.Budget // of all requests at all listeners
+	sources  sources
+	tokens   *auth.Tokens       // nil without a token file
+	issuer   *auth.Issuer       // nil without an OpenID Connect issuer
+	reviews  *auth.Reviews      // nil without token reviews
+	clients  *auth.Certificates // nil without client authorities
+	tls      *certificates      // nil for plain HTTP
+	clusters *cluster.Clusters  // nil without a clusters file
+	explorer *answers.Explorer
+	proofs   *proofs.Proofs
+	periods  periods // of the active revision
+
+	companions companions // of clusters
+	audit      *audit.Log
+	decisions  *decisionlog.Log    // nil without a decision log
+	tracer     *trace.Tracer       // nil if the environment does not enable tracing
+	observers  []progress.Observer // of reloads and deliveries
+	draining   atomic.Bool
 }
 
 // observe hands the tracer and the log of decisions to the API where they are configured. A
@@ -227,6 +229,8 @@ type serverStatus struct {
 	Keys *keysStatus `json:"keys,omitempty"`
 	// Dated is what the clock changes in the active revision.
 	Dated datedStatus `json:"dated"`
+	// Companions are those of the clusters that have one; nil before the first probe.
+	Companions []companionStatus `json:"companions,omitempty"`
 	// Assertions are those of the revision that was refused last, or of the active one; nil
 	// without a revision.
 	Assertions *proofs.Status `json:"assertions,omitempty"`
@@ -245,6 +249,7 @@ func (s *Server) status(details bool) any {
 	status.Ready = status.Ready && !status.Draining
 	status.Sequence = s.reloader.Current().Sequence()
 	status.Behind = s.reloader.Behind().Seconds()
+	status.Companions = s.companions.status()
 	status.Dated, status.Assertions = s.periods.at(s), s.proofs.Status()
 	if s.sources.documents != nil {
 		status.Sources = s.sources.documents.Status()
@@ -271,7 +276,7 @@ func withoutDetails(status serverStatus) any {
 	if err := json.Unmarshal(text, &members); err != nil {
 		panic(err) // it is an object
 	}
-	for _, name := range []string{"location", "sources", "feed", "diagnostics", "policyConditions", "lastError", "stateError", "assertions"} {
+	for _, name := range []string{"location", "sources", "feed", "diagnostics", "policyConditions", "lastError", "stateError", "assertions", "companions"} {
 		delete(members, name)
 	}
 	return members
@@ -317,6 +322,9 @@ func (s *Server) Run(ctx context.Context) error {
 	work.Go(func() { s.audit.Run(observed) })
 	work.Go(func() { s.explorer.Run(background) })
 	work.Go(func() { s.proofs.Run(observed) })
+	if s.clusters != nil {
+		work.Go(func() { s.watchCompanions(background) })
+	}
 	if s.decisions != nil {
 		work.Go(func() { s.decisions.Run(background) })
 	}

@@ -3,6 +3,7 @@ package companion
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -324,8 +325,8 @@ func (b *builder) met(p *part, op operation) (out []*part) {
 	case p.namespace != "":
 		add(b.local[p.namespace])
 	default:
-		for _, list := range b.local {
-			add(list)
+		for _, namespace := range slices.Sorted(maps.Keys(b.local)) {
+			add(b.local[namespace])
 		}
 	}
 	return out

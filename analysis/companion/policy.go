@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -183,6 +184,16 @@ func Probe(namespace string, slice int) map[string]any {
 
 // ProbeMessage is the message with which a companion refuses its probe.
 func ProbeMessage(digest string) string { return "writ companion " + digest }
+
+var probeAnswer = regexp.MustCompile(regexp.QuoteMeta(ProbeMessage("")) + `([0-9a-f]{64})`)
+
+// ProbeDigest returns the digest in the answer to a probe, empty without one.
+func ProbeDigest(answer string) string {
+	if found := probeAnswer.FindStringSubmatch(answer); found != nil {
+		return found[1]
+	}
+	return ""
+}
 
 // probe refuses the ConfigMap that names a slice; the first slice one that names none too.
 func probe(slice int, digest string) Validation {

@@ -47,12 +47,12 @@ Run it where the file and the kubeconfig of the webhook are. The exit status is
 	f.StringSliceVar(&d.Objects, "facts", nil, "`resources` whose labels writ reads for the facts of its clusters file, as secrets,deployments.apps")
 	f.StringVar(&d.Companion, "companion", "", "`folder` of writ kubernetes admission, which each API server must have in force")
 	f.StringArrayVar(&d.Addresses, "companion-address", nil, "`address` of an API server that must have it; repeatable; empty: that of --kubeconfig")
-	f.StringVar(&d.ProbeNamespace, "companion-probe-namespace", "writ", "`namespace` in which the probe would be created")
+	f.StringVar(&d.ProbeNamespace, "probe-namespace", "writ", "namespace, by its `name`, in which the probe would be created")
 	f.BoolVar(&d.Pods, "pods", false, "policies evaluate pods: decisions that allow must not be kept")
 	f.DurationVar(&d.Timeout, "timeout", d.Timeout, "`time` for each request")
 	cli.FormatFlag(cmd, &form, "text", "json")
 	cli.MarkCommandLineOnly(cmd, "authorization-config", "webhook", "kubeconfig", "context", "identity", "facts", "pods", "timeout",
-		"companion", "companion-address", "companion-probe-namespace")
+		"companion", "companion-address", "probe-namespace")
 	return cmd
 }
 

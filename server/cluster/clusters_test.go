@@ -57,6 +57,11 @@ func TestRead(t *testing.T) {
 		{"an unknown fact", "clusters:\n  - name: a\n    kubeconfig: k.yaml\n    facts: [labels,\n      nodes]\n", `clusters.yaml:5: unknown fact "nodes"; there are labels and node`},
 		{"facts that are a word", "clusters: [{name: a, kubeconfig: k.yaml, facts: labels}]\n", "facts must be a list"},
 		{"facts that nothing can read", "clusters:\n  - {name: a, facts: [labels]}\n", `clusters.yaml:2: cluster "a" has facts`},
+		{"a companion", "clusters: [{name: a, kubeconfig: k.yaml, companion: true, companionAddresses: ['https://10.0.0.1:6443', 'https://10.0.0.2:6443']}]\n", ""},
+		{"a companion that nothing can probe", "clusters:\n  - {name: a, companion: true}\n", `clusters.yaml:2: cluster "a" has a companion`},
+		{"addresses of no companion", "clusters: [{name: a, kubeconfig: k.yaml, companionAddresses: ['https://a']}]\n", "has companionAddresses and no companion"},
+		{"an address without a host", "clusters: [{name: a, kubeconfig: k.yaml, companion: true, companionAddresses: [localhost]}]\n", `the address "localhost" must have the form https://HOST:PORT`},
+		{"an address twice", "clusters: [{name: a, kubeconfig: k.yaml, companion: true, companionAddresses: ['https://a', 'https://a']}]\n", "is there twice"},
 		{"an alias", "clusters: [&a {name: a}, *a]\n", "a cluster must be a mapping"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

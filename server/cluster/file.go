@@ -24,6 +24,10 @@ type clusterEntry struct {
 	Default    bool
 	// Facts are what may be read of the object that a review names.
 	Facts decision.Facts
+	// Companion states that the API servers of the cluster have the companion of the active
+	// revision. Addresses are all of them; empty: the one of the kubeconfig.
+	Companion bool
+	Addresses []string
 
 	line int
 }
@@ -109,6 +113,10 @@ func parseCluster(node *yaml.Node, dir string) (*clusterEntry, error) {
 			c.Default, err = readBool(key, value)
 		case "facts":
 			c.Facts, err = readFacts(value)
+		case "companion":
+			c.Companion, err = readBool(key, value)
+		case "companionAddresses":
+			c.Addresses, err = readAddresses(key, value)
 		case "labels":
 			c.Labels = map[string]string{}
 			err = members(value, "labels", func(name string, label *yaml.Node) (bool, error) {
@@ -132,6 +140,10 @@ func parseCluster(node *yaml.Node, dir string) (*clusterEntry, error) {
 		return nil, mistakef(c.line, "cluster %q has both kubeconfig and inCluster", c.Name)
 	case c.Facts != (decision.Facts{}) && c.Kubeconfig == "" && !c.InCluster:
 		return nil, mistakef(c.line, "cluster %q has facts, and neither kubeconfig nor inCluster to read them with", c.Name)
+	case c.Companion && c.Kubeconfig == "" && !c.InCluster:
+		return nil, mistakef(c.line, "cluster %q has a companion, and neither kubeconfig nor inCluster to probe it with", c.Name)
+	case len(c.Addresses) > 0 && !c.Companion:
+		return nil, mistakef(c.line, "cluster %q has companionAddresses and no companion", c.Name)
 	case c.Context != "" && c.Kubeconfig == "":
 		return nil, mistakef(c.line, "cluster %q has a context and no kubeconfig", c.Name)
 	}

@@ -199,6 +199,11 @@ var instruments = []instrument{
 		},
 	},
 	{
+		"writ_companion_in_force", "gauge", []string{"cluster"},
+		"1 if each API server of the cluster has the companion of the active revision in force, else 0.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.companions, i) },
+	},
+	{
 		"writ_revision_info", "gauge", []string{"revision"},
 		"1, with the active revision as label.",
 		func(m *Metrics, i *instrument) prometheus.Collector {

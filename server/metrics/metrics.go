@@ -55,6 +55,7 @@ type Metrics struct {
 	diagnostics *prometheus.GaugeVec
 	steps       stepDurations
 	withdrawn   prometheus.Gauge
+	companions  *prometheus.GaugeVec
 
 	dated        func() Dated // nil before ReadDated
 	inherited    inherited
@@ -274,4 +275,16 @@ func (m *Metrics) Serves(revision string) {
 	m.revision.Reset()
 	m.active = revision
 	m.revision.WithLabelValues(revision).Set(1)
+}
+
+// CompanionsProbed sets which companions are in force, by cluster, and forgets all others.
+func (m *Metrics) CompanionsProbed(inForce map[string]bool) {
+	m.companions.Reset()
+	for cluster, is := range inForce {
+		value := 0.0
+		if is {
+			value = 1
+		}
+		m.companions.WithLabelValues(cluster).Set(value)
+	}
 }

@@ -128,8 +128,6 @@ func readPrinted(folder string) (*printed, error) {
 	return files, nil
 }
 
-var probeAnswer = regexp.MustCompile(regexp.QuoteMeta(companion.ProbeMessage("")) + `([0-9a-f]{64})`)
-
 // probe asks an API server to refuse the probe of one slice.
 func (e *examination) probe(ctx context.Context, c *cluster.Connection, at string, slice int, digest string) {
 	const hint = "kubectl apply -f " // what the folder has
@@ -142,15 +140,15 @@ func (e *examination) probe(ctx context.Context, c *cluster.Connection, at strin
 		e.fail(at, "check the address, and that the certificate of the API server names it", "the API server does not answer: %v", err)
 		return
 	}
-	found := probeAnswer.FindSubmatch(content)
+	found := companion.ProbeDigest(string(content))
 	switch {
-	case found != nil && string(found[1]) == digest:
-	case found != nil:
-		e.fail(at, hint+e.Companion, "slice %d in force is of companion %.12s, not %.12s", slice, found[1], digest)
+	case found == digest:
+	case found != "":
+		e.fail(at, hint+e.Companion, "slice %d in force is of companion %.12s, not %.12s", slice, found, digest)
 	case response.StatusCode == http.StatusCreated:
 		e.fail(at, hint+e.Companion+", and wait until the API server has read it", "slice %d is not in force: the probe passes", slice)
 	case response.StatusCode == http.StatusNotFound:
-		e.fail(at, "name a namespace that exists with --companion-probe-namespace", "namespace %q does not exist", e.ProbeNamespace)
+		e.fail(at, "name a namespace that exists with --probe-namespace", "namespace %q does not exist", e.ProbeNamespace)
 	default:
 		e.fail(at, "the user of the kubeconfig needs create on configmaps in namespace "+e.ProbeNamespace, "whether slice %d is in force is not known: the probe is answered with %s, not by the companion", slice, response.Status)
 	}

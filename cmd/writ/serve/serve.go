@@ -70,7 +70,9 @@ an earlier revision (writ rollback). Revisions are kept in --state-dir, and
 --clusters is a file of clusters and their kubeconfigs. With it, a review is
 denied unless its cluster is listed, and the pod of an exec, attach or
 portforward is fetched if a deny policy evaluates it. Without it such a review
-has no pod, and the failMode of the policy decides. Actions of deny policies are
+has no pod, and the failMode of the policy decides. The companion of a cluster
+with "companion: true" is probed every ten seconds, and its state is part of
+/v1/status; a revision that changes it is logged. Actions of deny policies are
 logged as audit events, and also written to --audit-file and posted to
 --audit-webhook.
 
@@ -157,6 +159,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.Clusters.File, "clusters", "", "`file` of the clusters of reviews, reloaded when it changes")
 	f.DurationVar(&c.Clusters.FetchTimeout, "fetch-timeout", c.Clusters.FetchTimeout, "longest `time` to fetch a pod and the labels of its namespace")
 	f.IntVar(&c.Clusters.MaxFetches, "max-fetches", c.Clusters.MaxFetches, "`number` of concurrent fetches from one cluster")
+	f.StringVar(&c.Clusters.ProbeNamespace, "companion-probe-namespace", c.Clusters.ProbeNamespace, "namespace, by its `name`, in which the probe of a companion would be created")
 	f.StringVar(&c.Clusters.SessionKey, "session-key", c.Clusters.SessionKey, "`key` in spec.extra of a review that contains the session")
 	f.StringVar(&c.Clusters.EscalationKey, "escalation-key", c.Clusters.EscalationKey, "`key` in spec.extra of a review that contains the escalation")
 	f.BoolVar(&c.Assertions.Required, "require-assertions", false, "serve a revision only if it has assertions and none fails")
