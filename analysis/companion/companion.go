@@ -257,7 +257,7 @@ func (b *builder) validation(p *part) (Validation, bool) {
 func (p *part) fits() string {
 	in := ""
 	if p.namespace != "" {
-		in = "variables.namespace == " + quote(p.namespace)
+		in = "variables.space == " + quote(p.namespace)
 	}
 	return allOf(in, IsSubject(p.subjects), p.match)
 }

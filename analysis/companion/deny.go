@@ -149,7 +149,7 @@ func inNamespaces(f *tables.NamespaceFilter) string {
 	}
 	named := "false"
 	if len(f.Patterns) > 0 {
-		named = matchesGlob("variables.namespace", f.Patterns)
+		named = matchesGlob("variables.space", f.Patterns)
 	}
 	var terms []string
 	for _, term := range f.Terms {
@@ -159,7 +159,7 @@ func inNamespaces(f *tables.NamespaceFilter) string {
 		}
 		terms = append(terms, allOf(all...))
 	}
-	return anyOf(named, both(`variables.namespace != ""`, "("+anyOf(terms...)+")"))
+	return anyOf(named, both(`variables.space != ""`, "("+anyOf(terms...)+")"))
 }
 
 func requirement(q *tables.LabelRequirement) string {

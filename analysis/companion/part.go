@@ -259,9 +259,9 @@ func (t *text) restrictSelected(entries []tables.Entry, deny bool) {
 			t.match = allOf(t.match, anyOf(isIn("request.operation", operationNames[create:update]), "variables.name == "+value))
 			t.facts = allOf(t.facts, "variables.name == "+value)
 		case entry.Key == "metadata.namespace" && deny:
-			t.match = allOf(t.match, `variables.namespace in ["", `+value+`]`)
+			t.match = allOf(t.match, `variables.space in ["", `+value+`]`)
 		case entry.Key == "metadata.namespace":
-			t.match = allOf(t.match, "variables.namespace == "+value)
+			t.match = allOf(t.match, "variables.space == "+value)
 		case !deny:
 			t.at[create].covers, t.at[update].covers = false, false
 		}

@@ -99,8 +99,8 @@ func (b *builder) variables() []Named {
 		{"target", `variables.resource + (variables.sub == "" ? "" : "/" + variables.sub)`},
 		// The review of a Namespace that exists is about that namespace.
 		{"isNamespace", `request.resource.group == "" && request.resource.resource == "namespaces"`},
-		{"namespace", `variables.isNamespace ? (request.operation == "CREATE" || !has(request.name) ? "" : request.name) : (has(request.namespace) ? request.namespace : "")`},
-		{"namespaceLabels", `variables.namespace == "" ? dyn({}) : variables.isNamespace ? (has(oldObject.metadata.labels) ? oldObject.metadata.labels : dyn({})) : ` +
+		{"space", `variables.isNamespace ? (request.operation == "CREATE" || !has(request.name) ? "" : request.name) : (has(request.namespace) ? request.namespace : "")`},
+		{"namespaceLabels", `variables.space == "" ? dyn({}) : variables.isNamespace ? (has(oldObject.metadata.labels) ? oldObject.metadata.labels : dyn({})) : ` +
 			`(has(namespaceObject.metadata.labels) ? dyn(namespaceObject.metadata.labels) : dyn({}))`},
 		{"name", `request.operation == "CREATE" && variables.sub == "" ? (has(object.metadata.name) ? object.metadata.name : "") : (has(request.name) ? request.name : "")`},
 		// A decision must allow an update for the object as it was and as it becomes.

@@ -3,6 +3,9 @@ package companion
 import (
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"cel.dev/cel-go/cel"
@@ -11,6 +14,11 @@ import (
 
 	"github.com/writ-policy/writ/analysis/companion"
 )
+
+var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// reserved are the words of CEL that name no variable.
+var reserved = strings.Fields("true false null in as break const continue else for function if import let loop package namespace return var void while")
 
 // admission evaluates the policies of a companion as an API server does.
 type admission struct {
@@ -47,6 +55,9 @@ func newAdmission(t *testing.T, c *companion.Companion) *admission {
 				a.conditions = append(a.conditions, compile(n.Name, n.Expression, n.Expression))
 			}
 			for _, n := range s.Policy.Variables {
+				if !identifier.MatchString(n.Name) || slices.Contains(reserved, n.Name) {
+					t.Errorf("an API server refuses a variable %q", n.Name)
+				}
 				a.variables = append(a.variables, compile(n.Name, n.Expression, n.Expression))
 			}
 		}
