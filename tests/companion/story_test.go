@@ -86,10 +86,11 @@ func TestProbe(t *testing.T) {
 	c := companion.Make(statement.NewWorld(*activate(t, []map[string]any{role("edit"), bind("edit", "shop", "ann")}).Tables()), companion.Options{})
 	a := newAdmission(t, c)
 	for _, row := range []struct {
-		data object
-		want bool
-	}{{nil, true}, {object{"slice": "1"}, true}, {object{"slice": "2"}, false}} {
-		w := write{user: "writ", verb: "create", resource: "configmaps", in: "writ", name: companion.ProbeName, after: object{"metadata": object{"name": companion.ProbeName}}}
+		groups []string
+		data   object
+		want   bool
+	}{{nil, nil, true}, {nil, object{"slice": "1"}, true}, {nil, object{"slice": "2"}, false}, {[]string{"system:masters"}, nil, true}} {
+		w := write{user: "writ", groups: row.groups, verb: "create", resource: "configmaps", in: "writ", name: companion.ProbeName, after: object{"metadata": object{"name": companion.ProbeName}}}
 		if row.data != nil {
 			w.after["data"] = row.data
 		}
