@@ -16,8 +16,15 @@ var (
 func regoChanges(text string) map[string]string {
 	changes := make(map[string]string)
 	lines := strings.Split(text, "\n")
+	// When an expression is false is asked only by the rule of its error, which asks the value too.
+	inFalse := false
 	for i, line := range lines {
-		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "}") {
+		if strings.HasPrefix(line, "_") && strings.HasSuffix(strings.TrimSuffix(line, " {"), "_false if") {
+			inFalse = true
+		} else if !strings.HasPrefix(line, "\t") {
+			inFalse = false
+		}
+		if inFalse || line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "}") {
 			continue
 		}
 		put := func(what, changed string) {
@@ -67,7 +74,8 @@ func changeCondition(lines []string, i int, put func(what, changed string)) {
 }
 
 // isImplied reports whether a condition follows from the next ones: the start and the end of a
-// text that a regular expression matches.
+// text that a regular expression matches, the type of a text that begins with another one, and
+// that an error is neither true nor false.
 func isImplied(lines []string, i int) bool {
 	line := strings.TrimSpace(lines[i])
 	switch {
@@ -75,6 +83,13 @@ func isImplied(lines []string, i int) bool {
 		return strings.Contains(lines[i-1], "input.name") // by a name
 	case line == `input.namespace != ""`:
 		return strings.Contains(lines[i+1], "input.namespaceLabels") // which are those of a namespace
+	}
+	rest := strings.Join(lines[i+1:min(i+3, len(lines))], "\n")
+	switch {
+	case strings.HasPrefix(line, "is_string("):
+		return strings.HasPrefix(strings.TrimSpace(lines[i+1]), "startswith(") || strings.HasPrefix(strings.TrimSpace(lines[i+1]), "endswith(")
+	case strings.HasPrefix(line, "not ") && (strings.HasSuffix(line, "_true") || strings.HasSuffix(line, "_false")):
+		return strings.Contains(rest, "data.writ.cel.broken(") // an error is neither
 	}
 	return strings.HasPrefix(line, "startswith(") && strings.Contains(lines[i+1]+lines[min(i+2, len(lines)-1)], "regex.match(") ||
 		strings.HasPrefix(line, "endswith(") && strings.Contains(lines[i+1], "regex.match(")

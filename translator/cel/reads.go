@@ -21,11 +21,13 @@ func Reads(text string, env Env) (paths [][]string, ok bool) {
 	return r.paths, true
 }
 
-// reader collects paths. A variable of a macro that has the name of a variable of the
-// environment is taken for the latter, which adds paths.
+// reader collects paths and constants. A variable of a macro that has the name of a variable
+// of the environment is taken for the latter, which adds paths.
 type reader struct {
 	variables []string
 	paths     [][]string
+	constants []any // texts, numbers and booleans
+	hasMacro  bool
 }
 
 func (r *reader) read(e ast.Expr) {
@@ -34,6 +36,8 @@ func (r *reader) read(e ast.Expr) {
 		return
 	}
 	switch e.Kind() {
+	case ast.LiteralKind:
+		r.constants = append(r.constants, e.AsLiteral().Value())
 	case ast.SelectKind:
 		r.read(e.AsSelect().Operand())
 	case ast.CallKind:
@@ -55,6 +59,7 @@ func (r *reader) read(e ast.Expr) {
 		}
 	case ast.ComprehensionKind:
 		c := e.AsComprehension()
+		r.hasMacro = true
 		r.readAll([]ast.Expr{c.IterRange(), c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()})
 	}
 }

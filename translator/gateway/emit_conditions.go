@@ -10,12 +10,12 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// verdict is when a condition holds and when looking at it fails, each a list of
-// Rego conditions that must all hold. Neither of them is "does not hold"; so is a
-// value that is missing. Nil fails never.
+// verdict is when a condition holds, and when it does not plainly not hold: it holds, or
+// looking at it fails. Each is a list of Rego conditions that must all hold. A value that is
+// missing does not hold. A nil second list means that looking at it fails never.
 type verdict struct {
-	holds []string
-	fails []string
+	holds   []string
+	settled []string
 }
 
 // named gives conditions a name where they are more than one, so that they can be
@@ -33,45 +33,43 @@ func (m *gatewayModule) all(conditions []tables.RequestCondition) verdict {
 	fails := false
 	for i := range conditions {
 		v := m.condition(&conditions[i])
-		if v.fails == nil {
-			holds = append(holds, v.holds...)
+		holds = append(holds, v.holds...)
+		if v.settled == nil {
 			settled = append(settled, v.holds...)
 			continue
 		}
 		fails = true
-		item := m.named(v.holds)
-		holds = append(holds, item)
-		either := m.helper()
-		emit.WriteBoolean(&m.Helpers, either, []string{item})
-		emit.WriteBoolean(&m.Helpers, either, v.fails)
-		settled = append(settled, either)
+		settled = append(settled, v.settled...)
 	}
 	if !fails {
-		return verdict{holds: holds}
+		settled = nil
 	}
-	whole := m.named(holds)
-	return verdict{[]string{whole}, append([]string{"not " + whole}, settled...)}
+	return verdict{holds, settled}
 }
 
 // any is the verdict on alternatives, one of which must hold.
 func (m *gatewayModule) any(conditions []tables.RequestCondition) verdict {
-	holds, fails := m.helper(), ""
+	holds, settled := m.helper(), m.helper()
 	emit.WriteBoolean(&m.Helpers, holds, []string{"false"})
+	var lists [][]string
+	fails := false
 	for i := range conditions {
 		v := m.condition(&conditions[i])
 		emit.WriteBoolean(&m.Helpers, holds, v.holds)
-		if v.fails == nil {
+		if v.settled == nil {
+			lists = append(lists, v.holds)
 			continue
 		}
-		if fails == "" {
-			fails = m.helper()
-		}
-		emit.WriteBoolean(&m.Helpers, fails, v.fails)
+		fails = true
+		lists = append(lists, v.settled)
 	}
-	if fails == "" {
+	if !fails {
 		return verdict{holds: []string{holds}}
 	}
-	return verdict{[]string{holds}, []string{"not " + holds, fails}}
+	for _, list := range lists {
+		emit.WriteBoolean(&m.Helpers, settled, list)
+	}
+	return verdict{[]string{holds}, []string{settled}}
 }
 
 func (m *gatewayModule) condition(c *tables.RequestCondition) verdict {
@@ -114,7 +112,11 @@ func (m *gatewayModule) predicate(text string) verdict {
 		panic(problem.Message) // decoding lets no such expression pass
 	}
 	m.Helpers.WriteString("\n" + program.Rego(name))
-	return verdict{[]string{name + "_true"}, []string{name + "_error"}}
+	settled := m.helper()
+	for _, condition := range []string{name + "_true", name + "_error"} {
+		emit.WriteBoolean(&m.Helpers, settled, []string{condition})
+	}
+	return verdict{[]string{name + "_true"}, []string{settled}}
 }
 
 // value is a Rego term for a value. What is missing is null where that is let pass,

@@ -69,11 +69,11 @@ func (m *gatewayModule) policyRule(named *tables.NamedRule) {
 // writeApplies writes the rule applies[id]: whether a rule with these conditions
 // applies. It also applies if a condition fails, so that a failure cannot skip a check.
 func (m *gatewayModule) writeApplies(id string, when []tables.RequestCondition) {
-	verdict := m.all(when)
-	emit.WriteBoolean(&m.Out, "applies["+id+"]", verdict.holds)
-	if verdict.fails != nil {
-		emit.WriteBoolean(&m.Out, "applies["+id+"]", verdict.fails)
+	conditions := m.all(when)
+	if conditions.settled == nil {
+		conditions.settled = conditions.holds
 	}
+	emit.WriteBoolean(&m.Out, "applies["+id+"]", conditions.settled)
 }
 
 func (m *gatewayModule) authorization(id string, named *tables.NamedRule) {
@@ -82,24 +82,29 @@ func (m *gatewayModule) authorization(id string, named *tables.NamedRule) {
 		head := fmt.Sprintf("judged[%s] := {\"outcome\": %s, \"value\": %s}", id, regotext.Quote(outcome), value)
 		emit.WriteRule(&m.Out, head, conditions)
 	}
-	applies := "applies[" + id + "]"
-	judged("skip", "null", "not "+applies)
+	var applies []string
+	if len(named.Rule.When) > 0 {
+		applies = []string{"applies[" + id + "]"}
+		judged("skip", "null", "not "+applies[0])
+	}
+	// where is the conditions of a rule that applies.
+	where := func(conditions ...string) []string { return slices.Concat(applies, conditions) }
 	switch {
 	case a.Patterns != nil:
 		verdict := m.all(*a.Patterns)
 		holds := m.named(verdict.holds)
-		judged("allow", "true", applies, holds)
-		if verdict.fails == nil {
-			judged("deny", "null", applies, "not "+holds)
+		judged("allow", "true", where(holds)...)
+		if verdict.settled == nil {
+			judged("deny", "null", where("not "+holds)...)
 			return
 		}
-		fails := m.named(verdict.fails)
-		judged("error", "null", applies, "not "+holds, fails)
-		judged("deny", "null", applies, "not "+holds, "not "+fails)
+		settled := m.named(verdict.settled)
+		judged("error", "null", where("not "+holds, settled)...)
+		judged("deny", "null", where("not "+settled)...)
 	case a.Rego != nil:
-		body := m.body(named.Name, a.Rego)
+		body := m.body(named)
 		if !a.Rego.Allows {
-			judged("deny", "null", applies)
+			judged("deny", "null", applies...)
 			return
 		}
 		// Whatever type allow has, OPA's checker must take the comparison.
@@ -109,28 +114,33 @@ func (m *gatewayModule) authorization(id string, named *tables.NamedRule) {
 			value = m.helper()
 			fmt.Fprintf(&m.Helpers, "\n%s := outcome.plain(values) if values := %s with input as outcome.seen\n", value, body)
 		}
-		judged("allow", value, applies, allows)
-		judged("deny", "null", applies, "not "+allows)
+		judged("allow", value, where(allows)...)
+		judged("deny", "null", where("not "+allows)...)
 	case a.Review != nil:
 		m.review(id, a.Review)
 		allows := m.named([]string{"outcome.allowed(review[" + id + "])"})
-		judged("allow", `{"allowed": true}`, applies, allows)
-		judged("deny", "null", applies, "review["+id+"]", "not "+allows)
-		judged("error", "null", applies, "not review["+id+"]")
+		judged("allow", `{"allowed": true}`, where(allows)...)
+		judged("deny", "null", where("review["+id+"]", "not "+allows)...)
+		judged("error", "null", where("not review["+id+"]")...)
 	}
 }
 
 // body writes inline Rego as a module of its own and returns how it is called. Its
 // package has nothing else in it, and no other document can be reached from there.
-func (m *gatewayModule) body(name string, r *tables.RegoBody) string {
-	names := append(policyNames(m.policy), strings.TrimPrefix(name, m.policy+" rules.authorization."))
+func (m *gatewayModule) body(named *tables.NamedRule) string {
+	names, r := bodyNames(named), named.Rule.Authorization.Rego
 	own := emit.Identifier(names...)
-	text := fmt.Sprintf("# Rego of a policy. Generated from %s\npackage compiled.gateway.rego.%s\n\n%s", regotext.Comment(name), own, r.Source)
+	text := fmt.Sprintf("# Rego of a policy. Generated from %s\npackage compiled.gateway.rego.%s\n\n%s", regotext.Comment(named.Name), own, r.Source)
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
 	m.bodies[BodyFolder+names[0]+"-"+emit.FileName(names[1:]...)+".rego"] = []byte(text)
 	return "data.compiled.gateway.rego." + own
+}
+
+// bodyNames returns the names from which the module of inline Rego has its own.
+func bodyNames(named *tables.NamedRule) []string {
+	return append(policyNames(named.Policy), strings.TrimPrefix(named.Name, named.Policy+" rules.authorization."))
 }
 
 // review writes the access request of a rule; it is undefined where an expression

@@ -38,6 +38,7 @@ func gatewayTests(lowered *tables.Gateway) map[string][]byte {
 		files["compiled/tests/gateway/"+name+"_test.rego"] = gatewayTestModule(gateway, name, rows[index])
 	}
 	ruleTests(lowered, files)
+	chainTests(lowered, files)
 	return files
 }
 
@@ -88,6 +89,10 @@ func requiresIdentity(steps *tables.GatewaySteps) bool {
 	return steps != nil && steps.When == nil && steps.Authenticates && len(steps.Anonymous) == 0
 }
 
+// rowsInTest is how many rows one test has: opa test ends a test after five seconds, and a
+// row takes tens of milliseconds where there are hundreds of policies.
+const rowsInTest = 20
+
 func gatewayTestModule(gateway *tables.GatewayObject, name string, rows []gatewayTestRow) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `# METADATA
@@ -99,20 +104,25 @@ package compiled.tests.gateway[%s]
 _got(row) := decision if {
 	decision := data.writ.gateway.decision with input as row.request
 }
-
-test_path[note] if {
-	some note, row in _rows
+`, regotext.Comment(gateway.Namespace+"/"+gateway.Name), regotext.Quote(name+"_test"))
+	number := 0
+	for part := range slices.Chunk(rows, rowsInTest) {
+		number++
+		fmt.Fprintf(&out, `
+test_path_%[1]d[note] if {
+	some note, row in _rows_%[1]d
 	got := _got(row)
 	every key, value in row.want {
 		got[key] == value
 	}
 }
 
-_rows := {
-`, regotext.Comment(gateway.Namespace+"/"+gateway.Name), regotext.Quote(name+"_test"))
-	for _, row := range rows {
-		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
+_rows_%[1]d := {
+`, number)
+		for _, row := range part {
+			fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
+		}
+		out.WriteString("}\n")
 	}
-	out.WriteString("}\n")
 	return out.Bytes()
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
@@ -18,11 +16,15 @@ import (
 type ruleRow struct {
 	Input map[string]any `json:"input"`
 	Want  []any          `json:"want"`
+	// What the rule asks, for rules of Rego and of the access point.
+	Applies map[string]bool `json:"applies,omitzero"`
+	Allows  any             `json:"allows,omitempty"`
+	Review  map[string]any  `json:"review,omitzero"`
 }
 
-// ruleTests writes one file for each policy with rules in force: what each rule whose
-// conditions compare values makes of values that they name, and of others. Rules with CEL and
-// Rego are left out.
+// ruleTests writes one file for each policy with rules in force: what each rule makes of values
+// that its conditions name, and of others. What CEL comes to is computed by cel-go, and not by
+// the Rego that it is compiled to.
 func ruleTests(lowered *tables.Gateway, files map[string][]byte) {
 	for rest := lowered.NamedRules(); len(rest) > 0; {
 		policy, count := rest[0].Policy, 1
@@ -42,18 +44,22 @@ func policyTest(policy, name string, rules []*tables.NamedRule) []byte {
 	var out bytes.Buffer
 	for i, rule := range rules {
 		ref, rows := sampleRule(rule)
+		instead := ""
+		if a := rule.Rule.Authorization; a != nil && a.Patterns == nil {
+			ref, rows, instead = statedRule(rule)
+		}
 		if len(rows) == 0 {
 			continue
 		}
 		fmt.Fprintf(&out, `
 test_rule_%[1]d[note] if {
 	some note, row in _rows_%[1]d
-	got := [value | value := data.compiled.gateway.%[2]s] with input as row.input
+	got := [value | value := data.compiled.gateway.%[2]s] with input as row.input%[3]s
 	got == row.want
 }
 
 _rows_%[1]d := {
-`, i, ref)
+`, i, ref, instead)
 		for _, note := range slices.Sorted(maps.Keys(rows)) {
 			fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(note), regotext.Constant(rows[note]))
 		}
@@ -71,212 +77,89 @@ package compiled.tests.gateway.policies[%s]
 }
 
 // sampleRule returns what to ask of a rule, and rows by their notes; none for a rule whose
-// outcome only Rego and CEL know.
+// outcome only Rego and the access point know, or that no sample covers.
 func sampleRule(named *tables.NamedRule) (ref string, rows map[string]ruleRow) {
 	id, rule := regotext.Key(named.Name), named.Rule
 	switch {
 	case rule.Pattern != nil:
-		return "pattern" + id, sampleConditions(rule.Pattern.AllOf, nil, isTrue)
-	case rule.Denial != nil:
-		if want, ok := constantDenial(rule.Denial); ok {
-			return "denial" + id, map[string]ruleRow{"any request": {map[string]any{}, []any{want}}}
-		}
-		return "", nil
-	case rule.Authorization != nil && rule.Authorization.Patterns != nil:
-		return "judged" + id + ".outcome", sampleConditions(rule.When, *rule.Authorization.Patterns, func(applies, holds bool) []any {
-			switch {
-			case !applies:
-				return []any{"skip"}
-			case holds:
-				return []any{"allow"}
+		return "pattern" + id, sampleConditions(rule.Pattern.AllOf, nil, func(pattern, _ truth) []any {
+			if pattern == failed {
+				pattern = no // a pattern has no failure of its own
 			}
-			return []any{"deny"}
+			return isTrue(pattern, no)
 		})
+	case rule.Denial != nil:
+		return "denial" + id, sampleValues(nil, denialValues(rule.Denial), func(values map[string]any) any { return denialOf(rule.Denial, values) })
+	case rule.Authorization != nil && rule.Authorization.Patterns != nil:
+		return "judged" + id, sampleConditions(rule.When, *rule.Authorization.Patterns, judgedAs)
+	case rule.Item != nil && (rule.Item.Plain != nil || rule.Item.Properties != nil):
+		if rows := sampleValues(rule.When, itemValues(rule.Item), func(values map[string]any) any { return itemOf(rule.Item, values) }); len(rows) > 0 {
+			return "item" + id, rows
+		}
 	}
 	return "applies" + id, sampleConditions(rule.When, nil, isTrue)
 }
 
-func isTrue(applies, _ bool) []any {
-	if applies {
+// statedRule returns rows for an authorization rule of Rego or of the access point, with what
+// these answer stated by the row: instead is the text that puts it there.
+func statedRule(named *tables.NamedRule) (ref string, rows map[string]ruleRow, instead string) {
+	a := named.Rule.Authorization
+	applies := map[string]bool{named.Name: true}
+	verdict := func(outcome string, value any) []any {
+		return []any{map[string]any{"outcome": outcome, "value": value}}
+	}
+	instead = " with data.compiled.gateway.applies as row.applies"
+	if rows = make(map[string]ruleRow); len(named.Rule.When) > 0 {
+		rows["it does not apply"] = ruleRow{Want: verdict("skip", nil), Applies: map[string]bool{}, Allows: map[string]any{}, Review: map[string]any{}}
+	}
+	switch {
+	case a.Rego != nil && !a.Rego.Allows:
+		rows["it does not say what it allows"] = ruleRow{Want: verdict("deny", nil), Applies: applies}
+	case a.Rego != nil:
+		instead += " with data.compiled.gateway.rego." + emit.Identifier(bodyNames(named)...) + " as row.allows"
+		for note, allow := range map[string]any{"it allows": true, "it denies": false, "it answers no bool": "true"} {
+			values := map[string]any{"allow": allow, "writ-value": "writ-other"}
+			row := ruleRow{Want: verdict("deny", nil), Applies: applies, Allows: values}
+			if allow == true && !a.Rego.AllValues {
+				row.Want = verdict("allow", map[string]bool{"allow": true})
+			} else if allow == true {
+				row.Want = verdict("allow", values)
+			}
+			rows[note] = row
+		}
+	default:
+		instead += " with data.compiled.gateway.review as row.review with data.writ.access.decision as row.allows"
+		asked := map[string]any{named.Name: map[string]any{"user": "writ:user"}}
+		rows["the access point allows"] = ruleRow{Want: verdict("allow", map[string]bool{"allowed": true}), Applies: applies, Allows: map[string]bool{"allowed": true}, Review: asked}
+		rows["the access point does not allow"] = ruleRow{Want: verdict("deny", nil), Applies: applies, Allows: map[string]bool{"allowed": false}, Review: asked}
+		rows["a value of the review is missing"] = ruleRow{Want: verdict("error", nil), Applies: applies, Allows: map[string]bool{"allowed": true}, Review: map[string]any{}}
+	}
+	for note, row := range rows {
+		row.Input = map[string]any{}
+		rows[note] = row
+	}
+	return "judged" + regotext.Key(named.Name), rows, instead
+}
+
+// judgedAs is what an authorization rule of patterns comes to.
+func judgedAs(applies, patterns truth) []any {
+	verdict := map[string]any{"outcome": "deny", "value": nil}
+	switch {
+	case applies == no:
+		verdict["outcome"] = "skip"
+	case patterns == yes:
+		verdict["outcome"], verdict["value"] = "allow", true
+	case patterns == failed:
+		verdict["outcome"] = "error"
+	}
+	return []any{verdict}
+}
+
+// isTrue is what a rule that states when it applies comes to: it applies also if a condition
+// fails.
+func isTrue(applies, _ truth) []any {
+	if applies != no {
 		return []any{true}
 	}
 	return []any{}
-}
-
-// constantDenial returns the response of a denial that reads nothing of the request.
-func constantDenial(d *tables.GatewayDenial) (map[string]any, bool) {
-	want, headers := map[string]any{}, map[string]string{}
-	if d.Code != 0 {
-		want["code"] = d.Code
-	}
-	constant := func(v *tables.RequestValue) string {
-		text, ok := v.Value.(string)
-		if !ok || v.Template != nil || v.Expression != "" {
-			want = nil
-		}
-		return text
-	}
-	for name, value := range d.Headers {
-		headers[name] = constant(&value)
-	}
-	for key, value := range map[string]*tables.RequestValue{"message": d.Message, "body": d.Body} {
-		if value == nil {
-			continue
-		}
-		if text := constant(value); want != nil {
-			want[key] = text
-		}
-	}
-	if want == nil {
-		return nil, false
-	}
-	want["headers"] = headers
-	return want, true
-}
-
-// sampleConditions returns rows for the values that conditions compare: when are the
-// conditions under which a rule applies, patterns those that must hold. It returns none if a
-// condition is not a comparison of a plain path.
-func sampleConditions(when, patterns []tables.RequestCondition, want func(applies, holds bool) []any) map[string]ruleRow {
-	all := slices.Concat(when, patterns)
-	comparisons, ok := comparisonsOf(all)
-	if !ok {
-		return nil
-	}
-	rows := make(map[string]ruleRow)
-	add := func(note string, input map[string]any) {
-		rows[note] = ruleRow{input, want(holdsAll(when, input), holdsAll(patterns, input))}
-	}
-	build := func(changed *tables.Comparison, value any) (map[string]any, bool) {
-		input := make(map[string]any)
-		for _, c := range comparisons {
-			if c.Operator != "neq" && c.Operator != "excl" && c != changed && !setPath(input, c.Path.Steps, holding(c)) {
-				return nil, false
-			}
-		}
-		return input, changed == nil || value == nil || setPath(input, changed.Path.Steps, value)
-	}
-	if input, ok := build(nil, nil); ok {
-		add("all hold", input)
-	}
-	for i, c := range comparisons {
-		for note, value := range varied(c) {
-			if input, ok := build(c, value); ok {
-				add(fmt.Sprintf("%s of condition %d", note, i), input)
-			}
-		}
-	}
-	return rows
-}
-
-// comparisonsOf returns the comparisons of conditions. It returns false if there are others.
-func comparisonsOf(conditions []tables.RequestCondition) (list []*tables.Comparison, ok bool) {
-	for i := range conditions {
-		c := &conditions[i]
-		if c.Comparison == nil {
-			inner, ok := comparisonsOf(slices.Concat(c.All, c.Any))
-			if c.Predicate != "" || c.Pattern != "" || !ok {
-				return nil, false
-			}
-			list = append(list, inner...)
-			continue
-		}
-		path := c.Comparison.Path
-		if len(path.Steps) == 0 || path.Length || len(path.Modifiers) > 0 ||
-			slices.ContainsFunc(path.Steps, func(step string) bool { return strings.Trim(step, "0123456789") == "" }) {
-			return nil, false
-		}
-		list = append(list, c.Comparison)
-	}
-	return list, true
-}
-
-// holding returns a value for which a comparison is likely to hold.
-func holding(c *tables.Comparison) any {
-	switch c.Operator {
-	case "matches":
-		return emit.SampleExpression(c.Value)
-	case "incl":
-		return []string{c.Value}
-	}
-	return c.Value
-}
-
-// varied returns values that a comparison tells apart, and nil for none.
-func varied(c *tables.Comparison) map[string]any {
-	sample := c.Value
-	if c.Operator == "matches" {
-		sample = emit.SampleExpression(c.Value)
-	}
-	values := map[string]any{"the value": sample, "a longer value": sample + "z", "a value with a prefix": "z" + sample, "another value": "writ-other", "no value": nil}
-	if c.Operator == "incl" || c.Operator == "excl" {
-		values["a list"], values["another list"] = []string{"writ-other", sample}, []string{"writ-other"}
-	}
-	return values
-}
-
-func setPath(input map[string]any, steps []string, value any) bool {
-	for _, step := range steps[:len(steps)-1] {
-		next, ok := input[step].(map[string]any)
-		if _, taken := input[step]; taken && !ok {
-			return false
-		}
-		if !ok {
-			next = make(map[string]any)
-			input[step] = next
-		}
-		input = next
-	}
-	last := steps[len(steps)-1]
-	if _, isObject := input[last].(map[string]any); isObject {
-		return false
-	}
-	input[last] = value
-	return true
-}
-
-// valueAt returns the value at a path, nil if the path leads nowhere.
-func valueAt(input map[string]any, steps []string) any {
-	var value any = input
-	for _, step := range steps {
-		object, ok := value.(map[string]any)
-		if !ok {
-			return nil
-		}
-		value = object[step]
-	}
-	return value
-}
-
-func holdsAll(conditions []tables.RequestCondition, input map[string]any) bool {
-	return !slices.ContainsFunc(conditions, func(c tables.RequestCondition) bool { return !holds(&c, input) })
-}
-
-func holds(c *tables.RequestCondition, input map[string]any) bool {
-	switch {
-	case c.All != nil:
-		return holdsAll(c.All, input)
-	case c.Any != nil:
-		return slices.ContainsFunc(c.Any, func(c tables.RequestCondition) bool { return holds(&c, input) })
-	}
-	value := valueAt(input, c.Comparison.Path.Steps)
-	text, _ := value.(string)
-	elements, isList := value.([]string)
-	if isList {
-		text = strings.ReplaceAll(regotext.Constant(elements), `", "`, `","`)
-	} else if value != nil {
-		elements = []string{text}
-	}
-	switch c.Comparison.Operator {
-	case "eq":
-		return text == c.Comparison.Value
-	case "neq":
-		return text != c.Comparison.Value
-	case "incl":
-		return slices.Contains(elements, c.Comparison.Value)
-	case "excl":
-		return !slices.Contains(elements, c.Comparison.Value)
-	}
-	expression, err := regexp.Compile(c.Comparison.Value)
-	return err == nil && expression.MatchString(text)
 }
