@@ -3,9 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/analysis/assertions"
+	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/analysis/verify"
+	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/cmd/writ/lsp"
@@ -39,7 +44,9 @@ Exit status 0 after the request shutdown, otherwise 1.`,
 			if err != nil {
 				return err
 			}
-			o := lsp.Options{Version: cli.Version(), Compile: compileResult}
+			o := lsp.Options{Version: cli.Version(), Compile: compileResult, Verify: func(ctx context.Context, a *editor.Analysis) ([]lsp.Verdict, error) {
+				return verifyResult(ctx, &flags, a)
+			}}
 			if len(args) == 1 {
 				o.Dir = args[0]
 			}
@@ -66,4 +73,53 @@ func compileResult(ctx context.Context, result *translator.Result) (diag.List, e
 	t := documents.Translation{Result: result}
 	err := t.Compile(ctx)
 	return t.List, err
+}
+
+// verifyTime bounds the proofs after an edit.
+const verifyTime = 10 * time.Second
+
+// verifyResult returns the verdicts of the assertions of documents without errors.
+func verifyResult(ctx context.Context, flags *documents.Flags, a *editor.Analysis) ([]lsp.Verdict, error) {
+	at := time.Now()
+	now := func() time.Time { return at }
+	compiler, err := flags.Compiler(now)
+	if err != nil {
+		return nil, err
+	}
+	set := assertions.Of(a.Result.Directory.Documents(), a.Snapshot, compiler.Compile)
+	ctx, cancel := context.WithTimeout(ctx, verifyTime)
+	defer cancel()
+	if err := set.Check(ctx); err != nil || set.List.HasErrors() || len(set.All) == 0 {
+		return nil, err
+	}
+	b, err := bundles.Build(a.Result, bundles.BuildOptions{})
+	if err != nil {
+		return nil, err
+	}
+	side, err := compiler.Activate(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	report, err := set.Verify(ctx, side, nil, at, func(t time.Time) { at = t })
+	if err != nil {
+		return nil, err
+	}
+	var out []lsp.Verdict
+	for i := range report.Assertions {
+		r := &report.Assertions[i]
+		v := lsp.Verdict{Position: set.All[i].At, Title: r.Verdict, Detail: "**" + r.Verdict + "**: " + r.Text}
+		if r.Verdict != verify.Holds {
+			v.Title += ": " + r.Text
+		}
+		if r.Witness != nil {
+			for _, w := range r.Witness.Requests {
+				v.Detail += "\n\n```json\n" + string(statement.Encode(w.Request)) + "\n```\n" + w.Outcome
+			}
+		}
+		for _, d := range r.Documents {
+			v.Detail += "\n\n" + d.Title() + " (" + d.Source + ")"
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }

@@ -19,7 +19,10 @@ type Analysis struct {
 	List diag.List
 	// Result is nil if List has errors.
 	Result *translator.Result
+	// Snapshot is what was analysed.
+	Snapshot source.Snapshot
 
+	words    func() *words // that the last documents without errors name; nil before
 	master   string
 	contents map[string][]byte
 	names    map[string][]name // by file, in the order of positions

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/schema"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -138,6 +139,9 @@ func (k *kinds) values(p place, a *Analysis) (out []string) {
 		for _, r := range kind.Targets(syntax.ReferringField{Kind: p.kind, Path: field, Beside: p.siblings, Namespace: p.namespace, Master: a.master}) {
 			out = append(out, a.named(r)...)
 		}
+	}
+	if p.kind == assertion.Kind && a.words != nil {
+		out = append(out, a.words().at(p.path)...)
 	}
 	if s := k.schema(kind).At(p.path); s != nil {
 		out = slices.Concat(out, s.Words.Only, s.Words.Examples)

@@ -176,3 +176,19 @@ func TestExplanation(t *testing.T) {
 		}
 	}
 }
+
+// In an assertion, what documents name can be typed.
+func TestCompleteAssertions(t *testing.T) {
+	t.Parallel()
+	w := open(t, map[string]string{"roles.yaml": stored + "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b, namespace: shop}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}, subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: dev}]}\n"})
+	a := analyse(t, w)
+	const begin = "apiVersion: writ.dev/v1\nkind: Assertions\nmetadata: {name: a}\nspec:\n  assertions:\n    - name: x\n      never: allowed\n      of:\n        "
+	for text, want := range map[string]string{"namespace: ": "shop", "resource: po": "pods", "holds: ": "group:dev", "holds: {only: gr": "group:dev", "name": ""} {
+		whole := begin + text
+		lines := strings.Split(whole, "\n")
+		c := w.Complete(a, whole, len(lines), len(lines[len(lines)-1]))
+		if want != "" && !slices.Contains(c.Items, want) || want == "" && !c.IsKey {
+			t.Errorf("%q: got %v, want %s", text, c.Items, want)
+		}
+	}
+}

@@ -27,6 +27,7 @@ type Workspace struct {
 	stored    source.Snapshot
 	storedBy  diag.List
 	isRead    bool
+	words     func() *words // of the last documents without errors
 
 	mu   sync.Mutex
 	open map[string]string // texts of open files by path
@@ -97,7 +98,11 @@ func (w *Workspace) Analyse(ctx context.Context) (*Analysis, error) {
 		return nil, err
 	}
 	a := newAnalysis(w.translator, snapshot)
-	a.List, a.Result = slices.Concat(list, more).Sorted(), result
+	a.List, a.Result, a.Snapshot = slices.Concat(list, more).Sorted(), result, snapshot
+	if result != nil {
+		w.words = wordsOf(result.Tables)
+	}
+	a.words = w.words
 	return a, nil
 }
 

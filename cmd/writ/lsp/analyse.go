@@ -93,6 +93,7 @@ func (s *server) compileWhenIdle(c *jsonrpc2.Conn, a *editor.Analysis) bool {
 	} else if len(list) > 0 {
 		s.publish(c, a, s.withKept(a, slices.Concat(a.List, list).Sorted()), -1)
 	}
+	s.verify(c, a)
 	return false
 }
 

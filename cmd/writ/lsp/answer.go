@@ -23,6 +23,7 @@ func (s *server) answer(ctx context.Context, r *jsonrpc2.Request) (any, error) {
 		"textDocument/completion":     s.completion,
 		"textDocument/codeAction":     s.codeActions,
 		"textDocument/documentSymbol": s.symbols,
+		"textDocument/codeLens":       s.lenses,
 	}
 	answer, known := answers[r.Method]
 	if !known {
@@ -60,6 +61,9 @@ func (s *server) hover(a *editor.Analysis, file string, p *placeParams) any {
 	}
 	if held := a.Holders(at(a, file, p.Position)); held != "" {
 		parts = append(parts, held)
+	}
+	if verdict := s.verdictAt(a, at(a, file, p.Position)); verdict != "" {
+		parts = append(parts, verdict)
 	}
 	if text, isOpen := s.workspace.Text(file); isOpen {
 		if about := s.workspace.Describe(text, p.Position.Line+1, linesOf(text).runes(p.Position)); about != "" {

@@ -34,6 +34,13 @@ type initializeParams struct {
 	WorkspaceFolders []struct {
 		URI string `json:"uri"`
 	} `json:"workspaceFolders"`
+	Capabilities struct {
+		Workspace struct {
+			CodeLens struct {
+				RefreshSupport bool `json:"refreshSupport"`
+			} `json:"codeLens"`
+		} `json:"workspace"`
+	} `json:"capabilities"`
 }
 
 type openParams struct {
@@ -134,6 +141,7 @@ func capabilities(version string) map[string]any {
 			"definitionProvider":     true,
 			"referencesProvider":     true,
 			"documentSymbolProvider": true,
+			"codeLensProvider":       map[string]any{},
 			"codeActionProvider":     map[string]any{"codeActionKinds": []string{"quickfix"}},
 			"completionProvider":     map[string]any{"triggerCharacters": []string{" ", ":", "[", "{", "-", "\""}},
 		},

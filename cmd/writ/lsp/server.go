@@ -29,6 +29,8 @@ type Options struct {
 	// Compile compiles what documents without errors result in, and returns the mistakes
 	// that only a compiler finds.
 	Compile func(context.Context, *translator.Result) (diag.List, error)
+	// Verify returns the verdicts of the assertions of documents without errors.
+	Verify func(context.Context, *editor.Analysis) ([]Verdict, error)
 }
 
 // ErrNoShutdown is the error of a connection that ends without the request shutdown.
@@ -107,6 +109,9 @@ type server struct {
 	analysis *editor.Analysis     // nil before the first one
 	analysed chan struct{}        // closed by the next analysis
 	running  map[jsonrpc2.ID]context.CancelFunc
+	verdicts proven
+	// canRefresh states that the editor asks for the verdicts again when it is told so.
+	canRefresh bool
 
 	kept      map[string]keptWarnings // by path; of the analysing goroutine
 	published map[string]string       // diagnostics as JSON by path; of the analysing goroutine
@@ -225,7 +230,7 @@ func (s *server) initialize(c *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) 
 	}
 	s.workspace = workspace
 	s.mu.Lock()
-	s.phase = ready
+	s.phase, s.canRefresh = ready, p.Capabilities.Workspace.CodeLens.RefreshSupport
 	s.mu.Unlock()
 	go s.analyse(c)
 	go s.watch(c)
