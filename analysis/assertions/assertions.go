@@ -247,17 +247,30 @@ func Only(patterns []string) (func(id string) bool, error) {
 	}, nil
 }
 
-// Verify proves the assertions of documents, those of base beside if it is not nil: what fails
-// there too is old. Check must have found no mistake. setNow sets the time at which the judges of
-// all sides decide.
-func (s *Set) Verify(ctx context.Context, side, base *diff.Side, now time.Time, setNow func(time.Time)) (*verify.Report, error) {
-	return s.Run(ctx, &verify.Input{Side: side, Base: base, Now: now, SetNow: setNow})
+// Base is a revision beside which assertions are proven, with its own assertions: what fails
+// there too is old.
+type Base struct {
+	Side *diff.Side
+	Set  *Set
 }
 
-// Run is Verify with an input that lacks the assertions and what they refer to.
-func (s *Set) Run(ctx context.Context, in *verify.Input) (*verify.Report, error) {
+// Verify proves the assertions of documents. Base may be nil. Check must have found no mistake.
+// setNow sets the time at which the judges of all sides decide.
+func (s *Set) Verify(ctx context.Context, side *diff.Side, base *Base, now time.Time, setNow func(time.Time)) (*verify.Report, error) {
+	return s.Run(ctx, &verify.Input{Side: side, Now: now, SetNow: setNow}, base)
+}
+
+// Run is Verify with an input that lacks the assertions, what they refer to, and the base.
+func (s *Set) Run(ctx context.Context, in *verify.Input, base *Base) (*verify.Report, error) {
 	given := *in
 	given.Assertions = s.All
+	if base != nil {
+		given.Base = base.Side
+		if len(base.Set.snapshot.Files) > 0 {
+			before := s.With(base.Set.snapshot)
+			given.BaseReference = func(a *assertion.Assertion) (*diff.Side, error) { return before.reference(ctx, a) }
+		}
+	}
 	given.Reference = func(a *assertion.Assertion) (*diff.Side, error) { return s.reference(ctx, a) }
 	return verify.Run(ctx, &given)
 }

@@ -190,7 +190,7 @@ func (r *run) isKilled(ctx context.Context, mutant source.Snapshot, side *diff.S
 	if len(r.Set.All) == 0 {
 		return is, nil
 	}
-	after, err := r.Set.With(mutant).Run(ctx, &verify.Input{Side: side, Before: r.Before, Now: r.Now, SetNow: r.SetNow})
+	after, err := r.Set.With(mutant).Run(ctx, &verify.Input{Side: side, Before: r.Before, Now: r.Now, SetNow: r.SetNow}, nil)
 	if err != nil {
 		return false, err
 	}

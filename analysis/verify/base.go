@@ -22,8 +22,11 @@ func (r *run) age(a *assertion.Assertion, out *Result) error {
 		}
 	}
 	before, err := (&run{Input: &base, ctx: r.ctx, indices: r.indices, references: make(map[*assertion.Assertion]*diff.Side)}).verify(a)
-	if err != nil || !before.Failed {
+	if err != nil {
 		return err
+	}
+	if out.ByBase = before; !before.Failed || !out.Failed {
+		return nil
 	}
 	if out.Verdict != Fails {
 		out.Old, out.Failed = true, false

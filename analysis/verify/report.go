@@ -57,6 +57,8 @@ type Result struct {
 	// Exceptions are those that an excepted assertion has in force.
 	Exceptions []Exception `json:"exceptions,omitempty"`
 	Notes      []Note      `json:"notes"`
+	// ByBase is the verdict by the base; nil if that was not asked for or cannot be known.
+	ByBase *Result `json:"-"`
 }
 
 // Exception is an exception in force.

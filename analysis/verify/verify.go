@@ -32,8 +32,10 @@ type Input struct {
 	// Pause, if not nil, is called before each proof.
 	Pause func()
 	// BaseReference returns the documents of the base without the ones that an assertion names.
-	// It is nil without a base.
+	// It is nil without a base, and if its files are not known.
 	BaseReference func(*assertion.Assertion) (*diff.Side, error)
+	// AllByBase verifies every assertion by the base, and not only what fails: Result.ByBase.
+	AllByBase bool
 }
 
 // run is the state of one Run.
@@ -66,7 +68,7 @@ func Run(ctx context.Context, in *Input) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if in.Base != nil && result.Failed {
+		if in.Base != nil && (result.Failed || in.AllByBase) {
 			if err := r.age(&in.Assertions[i], result); err != nil {
 				return nil, err
 			}

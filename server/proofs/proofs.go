@@ -291,7 +291,7 @@ func (p *Proofs) prove(ctx context.Context, r *revision, before *verify.Report, 
 		return nil, errors.New("the bundle has no table of its deny policies")
 	}
 	in.Side.Source = p.o.Source
-	return set.Run(ctx, in)
+	return set.Run(ctx, in, nil)
 }
 
 // set returns the assertions about a revision.

@@ -66,7 +66,7 @@ func (p *Proofs) Verify(ctx context.Context, policies decision.Policies, body []
 	if err == nil {
 		in := &verify.Input{Side: SideOf(policies, world, now), Now: at, SetNow: func(t time.Time) { at = t }}
 		in.Side.Source = p.o.Source
-		report, err = set.Run(within, in)
+		report, err = set.Run(within, in, nil)
 	}
 	switch {
 	case within.Err() != nil:

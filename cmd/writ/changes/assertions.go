@@ -1,14 +1,11 @@
 package changes
 
 import (
-	"bytes"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/writ-policy/writ/analysis/assertions"
 	"github.com/writ-policy/writ/analysis/diff"
-	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/analysis/verify"
 )
 
@@ -25,11 +22,8 @@ func (l *loader) compareAssertions(ctx context.Context, a, b *diff.Side, now tim
 	if err := l.checkAssertions(ctx, sets[1]); err != nil {
 		return nil, err
 	}
-	proven, err := sets[1].Verify(ctx, b, a, now, setNow)
-	if err != nil {
-		return nil, err
-	}
-	before, err := sets[1].Verify(ctx, a, nil, now, setNow)
+	in := &verify.Input{Side: b, Now: now, SetNow: setNow, AllByBase: true}
+	proven, err := sets[1].Run(ctx, in, &assertions.Base{Side: a, Set: sets[0]})
 	if err != nil {
 		return nil, err
 	}
@@ -37,19 +31,16 @@ func (l *loader) compareAssertions(ctx context.Context, a, b *diff.Side, now tim
 	out := &diff.Assertions{Total: len(proven.Assertions)}
 	out.Rules, out.Results = proven.SARIFResults(diff.RuleOffset)
 	for i := range proven.Assertions {
-		x, old := &proven.Assertions[i], &before.Assertions[i]
-		if x.Failed && old.Failed && sameWitness(x, old) {
-			x.Failed, x.Old = false, true
-		}
+		x := &proven.Assertions[i]
 		if x.Failed || x.Old {
 			out.Failed++
 		}
 		if x.Failed {
 			out.New++
 		}
-		from := &old.Verdict
-		if onlyB[x.ID()] {
-			from = nil
+		var from *string
+		if x.ByBase != nil && !onlyB[x.ID()] {
+			from = &x.ByBase.Verdict
 		}
 		if x.Failed || from == nil || *from != x.Verdict {
 			out.Changes = append(out.Changes, changeOf(x, from, &x.Verdict))
@@ -63,18 +54,6 @@ func (l *loader) compareAssertions(ctx context.Context, a, b *diff.Side, now tim
 		out.Changes = append(out.Changes, changeOf(&gone[i], &gone[i].Verdict, nil))
 	}
 	return out, nil
-}
-
-// sameWitness reports whether one request breaks an assertion by both revisions. It is the
-// smallest: of the forms for which verify searches none that is new, it is old then.
-func sameWitness(x, old *verify.Result) bool {
-	if x.Witness == nil || old.Witness == nil {
-		return x.Verdict == old.Verdict
-	}
-	same := func(one, other verify.WitnessRequest) bool {
-		return one.World == other.World && one.Outcome == other.Outcome && bytes.Equal(statement.Encode(one.Request), statement.Encode(other.Request))
-	}
-	return slices.EqualFunc(x.Witness.Requests, old.Witness.Requests, same)
 }
 
 // verifyGone verifies the assertions that only a has. Those that cannot be checked any more,

@@ -204,7 +204,7 @@ type verification struct {
 
 // loadBase loads the revision whose failures are old, nil without a name, and returns notes
 // about its assertions that the source lacks.
-func (v *verification) loadBase(ctx context.Context, name string) (*diff.Side, []verify.Note, error) {
+func (v *verification) loadBase(ctx context.Context, name string) (*assertions.Base, []verify.Note, error) {
 	if name == "" {
 		return nil, nil, nil
 	}
@@ -225,7 +225,7 @@ func (v *verification) loadBase(ctx context.Context, name string) (*diff.Side, [
 	for _, id := range before.Without(v.set) {
 		removed = append(removed, verify.Note{Code: "assertion-removed", Text: id + " is in the base alone"})
 	}
-	return side, removed, nil
+	return &assertions.Base{Side: side, Set: before}, removed, nil
 }
 
 // collect reads the assertions of the source and of --assertions.
