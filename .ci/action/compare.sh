@@ -46,7 +46,7 @@ fi
 
 compare=(writ diff "$BASE...HEAD" "$POLICIES" --allow-empty --all-times)
 [ -z "${EXPECT:-}" ] || compare+=(--expect "$EXPECT")
-"${compare[@]}" -o markdown --fail-on "${FAIL_ON:-any}" >"$folder/report.md" 2>"$folder/errors"
+"${compare[@]}" -o markdown --fail-on "${FAIL_ON:-any}" --fail-on assertion >"$folder/report.md" 2>"$folder/errors"
 status=$?
 [ $status -eq 0 ] || failed+=(diff)
 if [ $status -gt 1 ]; then
