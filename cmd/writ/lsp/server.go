@@ -110,7 +110,7 @@ type server struct {
 	analysed chan struct{}        // closed by the next analysis
 	running  map[jsonrpc2.ID]context.CancelFunc
 	verdicts proven
-	// canRefresh states that the editor asks for the verdicts again when it is told so.
+	// canRefresh states that the editor reads the verdicts again after a notice.
 	canRefresh bool
 
 	kept      map[string]keptWarnings // by path; of the analysing goroutine
