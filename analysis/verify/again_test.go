@@ -127,7 +127,7 @@ func (o *town) assertions(n int) []byte {
 
 // After random edits, one upon the other, the verdicts are those of a whole run.
 func TestAgainIsAWholeRun(t *testing.T) {
-	edits := 20 * gate.Times(1)
+	edits := max(20, gate.Times(4))
 	kept, all := 0, 0
 	for n := uint64(0); edits > 0; n++ {
 		o := writer{revisions.Random{Rand: rand.New(rand.NewPCG(gate.Seed()+n, 11))}}.town()
