@@ -22,9 +22,9 @@ type Sample struct {
 type Outcome string
 
 const (
-	Valued  Outcome = "value"
+	valued  Outcome = "value"
 	Missing Outcome = "missing" // it reads a key that is absent
-	Failed  Outcome = "failed"
+	failed  Outcome = "failed"
 )
 
 // NewSample returns the sample of an expression. It returns false for one that is not valid
@@ -72,9 +72,9 @@ func (s *Sample) Evaluate(variables map[string]any) (value any, outcome Outcome)
 	case err != nil && isMissing(err):
 		return nil, Missing
 	case err != nil:
-		return nil, Failed
+		return nil, failed
 	case out == types.NullValue:
-		return nil, Valued
+		return nil, valued
 	}
-	return out.Value(), Valued
+	return out.Value(), valued
 }
