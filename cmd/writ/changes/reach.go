@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +121,7 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 			return err
 		}
 	}
-	now, err := cli.Clock(cmp.Or(o.now, o.at))
+	now, err := cli.ClockAt(o.now, o.at)
 	if err != nil {
 		return err
 	}

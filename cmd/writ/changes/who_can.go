@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -218,7 +217,7 @@ func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*question.As
 	if o.now != "" && o.at != "" {
 		return nil, cli.Usagef(cmd, "--at and --now are the same; give one of them")
 	}
-	now, err := cli.Clock(cmp.Or(o.now, o.at))
+	now, err := cli.ClockAt(o.now, o.at)
 	if err != nil {
 		return nil, err
 	}

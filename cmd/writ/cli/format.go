@@ -109,15 +109,25 @@ func Colours(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal.Is(w)
 }
 
-// Clock returns the engine's clock, which is fixed if text is not empty. It returns an
-// error if text is not a time.
-func Clock(text string) (func() time.Time, error) {
+// Clock returns the engine's clock, which is fixed if text, the value of --now, is not empty. It
+// returns an error if text is not a time.
+func Clock(text string) (func() time.Time, error) { return clock("--now", text) }
+
+// ClockAt is Clock of a command that has --at as another name of --now. One of both is empty.
+func ClockAt(now, at string) (func() time.Time, error) {
+	if at != "" {
+		return clock("--at", at)
+	}
+	return Clock(now)
+}
+
+func clock(flag, text string) (func() time.Time, error) {
 	if text == "" {
 		return time.Now, nil
 	}
 	at, err := dates.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("--now: %q %w", text, err)
+		return nil, fmt.Errorf("%s: %q %w", flag, text, err)
 	}
 	return func() time.Time { return at }, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/server/console"
 )
@@ -38,6 +39,31 @@ func TestLogNamesPartialDecisions(t *testing.T) {
 	} {
 		if got := what(json.RawMessage(request)); got != want {
 			t.Errorf("%s: got %q, want %q", request, got, want)
+		}
+	}
+}
+
+// The log names the session that a reason names: of several the one with the latest end.
+func TestLogNamesTheLastSession(t *testing.T) {
+	for via, want := range map[string]string{
+		`[{"name":"a","until":"2026-03-01T10:00:00Z"},{"name":"b","until":"2026-03-01T10:00:00.5Z"},{"name":"c","until":"2026-03-01T09:00:00Z"}]`: "b",
+		`[{"name":"a","until":"2026-03-01T10:00:00Z"},{"name":"b","until":"2026-03-01T10:00:00Z"}]`:                                               "a",
+		`[{"name":"a","until":"2026-03-01T10:00:00Z"},{"name":"b"}]`:                                                                              "b",
+		`[]`: "",
+	} {
+		text := `{"allowed":true,"matched":[{"kind":"RoleBinding","name":"x","via":` + via + `}]}`
+		if e := entriesOf([]console.Entry{{Outcome: console.Allow, Point: "access", Decision: json.RawMessage(text)}})[0]; e.Via != want {
+			t.Errorf("%s: got %q, want %q", via, e.Via, want)
+		}
+	}
+}
+
+// A session states from which identity provider its user comes, unless it is for any.
+func TestSessionNamesItsProvider(t *testing.T) {
+	none, corp := "", "https://corp"
+	for want, issuer := range map[string]*string{"": nil, "for requests that state no identity provider": &none, "for users of https://corp": &corp} {
+		if got := rowOfSession(&console.Session{Issuer: issuer}, time.Time{}).Provider; got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

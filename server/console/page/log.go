@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/translator/tables"
@@ -127,13 +128,27 @@ func entriesOf(decisions []console.Entry) []entry {
 		}
 		if m := decidedBy(d.Decision); m != nil {
 			e.By, e.Source, e.Until = named(m.Kind, m.Namespace, m.Name), m.Place(), m.Until
-			if len(m.Via) > 0 {
-				e.Via = m.Via[0].Name
-			}
+			e.Via = lastSession(m.Via)
 		}
 		entries = append(entries, e)
 	}
 	return entries
+}
+
+// lastSession returns the name of the session with the latest end, as reasons name it: the
+// first by name of several, and one without an end before all others. It is empty without one.
+func lastSession(via []console.Via) (name string) {
+	var latest time.Time
+	for _, v := range via {
+		at, err := console.ParseTime(v.Until)
+		if v.Until == "" || err != nil {
+			return v.Name
+		}
+		if name == "" || at.After(latest) {
+			name, latest = v.Name, at
+		}
+	}
+	return name
 }
 
 // isPartial reports whether a decision at the visibility point permits a part.

@@ -48,8 +48,10 @@ type sessionRow struct {
 	// Time is the end of a session that holds, else why it does not.
 	Time    string
 	EndSoon bool
-	Ask     string
-	More    int // holders that are left out
+	// Provider says which identity provider its user comes from, empty for any.
+	Provider string
+	Ask      string
+	More     int // holders that are left out
 }
 
 // escalationRow is an escalation in words.
@@ -127,6 +129,12 @@ func rowOfSession(s *console.Session, now time.Time) sessionRow {
 		row.Time = "without an end"
 		if at, err := console.ParseTime(s.Until); err == nil {
 			row.Time, row.EndSoon = "until "+instant(s.Until)+", "+age(at.Sub(now))+" left", !at.After(now.Add(24*time.Hour))
+		}
+	}
+	if s.Issuer != nil {
+		row.Provider = "for requests that state no identity provider"
+		if *s.Issuer != "" {
+			row.Provider = "for users of " + *s.Issuer
 		}
 	}
 	if len(s.Request) > 0 {
