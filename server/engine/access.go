@@ -78,6 +78,7 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 		v.forms = match.FormsOf(v.request, e.queries.denyResources)
 		if e.denials.CanConcern(v.request, v.forms, v.lent.valid) {
 			query, v.sendRequest = &e.queries.findings, true
+			v.leaveSessions = len(v.lent.valid) > 0 && !e.denials.ReadsSessions(v.request, v.forms)
 			span = e.denials.Around(span, at, v.request, v.forms, v.lent.valid)
 		}
 	}

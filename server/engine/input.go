@@ -71,7 +71,7 @@ func (v evaluation) input() (in ast.Value, whole bool, err error) {
 	if forms := formTerms(v.forms); forms != nil {
 		found = append(found, [2]*ast.Term{keyForms, ast.ArrayTerm(forms...)})
 	}
-	if v.sendRequest && len(v.lent.valid) > 0 { // deny policies alone read them
+	if v.sendRequest && len(v.lent.valid) > 0 && !v.leaveSessions { // deny policies alone read them
 		found = append(found, [2]*ast.Term{keySessions, sessionTerms(v.lent.valid)})
 	}
 	if v.anonymous && v.request.Pod == nil {

@@ -32,6 +32,9 @@ type evaluation struct {
 	hits    []match.Hit
 	// sendRequest sends the request to OPA even if no hit reads it.
 	sendRequest bool
+	// leaveSessions leaves out the valid sessions, which then change no denial: OPA evaluates
+	// the policies once more for each session.
+	leaveSessions bool
 	// forms are the other forms of the request.
 	forms match.Forms
 	// lent is what sessions give to the request.

@@ -31,6 +31,7 @@ type datedPolicy struct {
 // denial is a rule of a policy, or its pod security.
 type denial struct {
 	policy *tables.DenyPolicy
+	isPod  bool
 	scope  rule.Rule
 	rule   rule.Rule
 }
@@ -59,11 +60,11 @@ func DenialsOf(policies []tables.DenyPolicy) *Denials {
 		policy := &policies[i]
 		scope := rule.Scope(policy)
 		for j := range policy.Rules {
-			d.add(&denial{policy, scope, rule.Deny(&policy.Rules[j])}, policy.Rules[j].Resources)
+			d.add(&denial{policy, false, scope, rule.Deny(&policy.Rules[j])}, policy.Rules[j].Resources)
 		}
 		d.impersonation = d.impersonation || len(policy.Impersonation) > 0
 		if policy.Pod != nil {
-			d.add(&denial{policy, scope, rule.Pod(policy.Pod)}, rule.PodTargets(policy.Pod))
+			d.add(&denial{policy, true, scope, rule.Pod(policy.Pod)}, rule.PodTargets(policy.Pod))
 		}
 	}
 	return d
@@ -112,18 +113,31 @@ func (d *Denials) CanConcern(r *decision.Request, f Forms, valid []*tables.Sessi
 	if r.Path != "" || len(d.byResource)+len(d.anywhere) == 0 {
 		return false // other rules are about resources
 	}
-	in := requestOf(r)
-	a := asked{rule.FormWords(&in, f.Spellings, f.Resources), valid}
-	// Rego reads the labels of namespaces, and compares patterns with long values: its
-	// evaluation is bounded.
-	a.words.Open, a.words.Longest = rule.Set(rule.NamespaceLabels), maxMatched
-	matches := func(n *denial) bool { return n.rule.Match(&a.words) != rule.No && n.inScope(&a) }
+	a := askedOf(r, f, valid)
+	return d.has(f, func(n *denial) bool { return n.rule.Match(&a.words) != rule.No && n.inScope(&a) })
+}
+
+// ReadsSessions reports whether what policies decide on a request that they can concern may
+// depend on the valid sessions of its user: a policy that is not in scope as the request is sent,
+// or that judges pods, for which sessions have overrides. False is certain.
+func (d *Denials) ReadsSessions(r *decision.Request, f Forms) bool {
+	if d == nil || d.impersonation {
+		return true
+	}
+	a := askedOf(r, f, nil)
+	return d.has(f, func(n *denial) bool {
+		return n.rule.Match(&a.words) != rule.No && (n.isPod || n.scope.Match(&a.words) != rule.Yes)
+	})
+}
+
+// has reports whether a rule about one of the resources of a request fits.
+func (d *Denials) has(f Forms, fits func(*denial) bool) bool {
 	for _, resource := range f.Resources {
-		if slices.ContainsFunc(d.byResource[resource], matches) {
+		if slices.ContainsFunc(d.byResource[resource], fits) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(d.anywhere, matches)
+	return slices.ContainsFunc(d.anywhere, fits)
 }
 
 // Forms are the forms in which deny policies are matched: each spelling of verb and subresource
@@ -146,6 +160,15 @@ func FormsOf(r *decision.Request, named map[string][]string) Forms {
 type asked struct {
 	words    rule.Words
 	sessions []*tables.Session
+}
+
+// askedOf returns the words of a request. Rego reads the labels of namespaces, and compares
+// patterns with long values: its evaluation is bounded.
+func askedOf(r *decision.Request, f Forms, valid []*tables.Session) asked {
+	in := requestOf(r)
+	a := asked{rule.FormWords(&in, f.Spellings, f.Resources), valid}
+	a.words.Open, a.words.Longest = rule.Set(rule.NamespaceLabels), maxMatched
+	return a
 }
 
 // HasDates reports whether a policy begins or ends to hold at some time.

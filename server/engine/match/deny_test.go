@@ -109,3 +109,41 @@ func TestDenialsCanConcern(t *testing.T) {
 		t.Error("no policies can concern a request")
 	}
 }
+
+// Sessions are not read where each policy that matches is in scope without them.
+func TestReadsSessions(t *testing.T) {
+	rules := func(resource string) []tables.DenyRule {
+		return []tables.DenyRule{{Actions: []tables.DenyAction{{Verbs: []string{"get"}}}, Resources: []tables.DenyResource{{Resources: []string{resource}}}}}
+	}
+	policies := []tables.DenyPolicy{
+		{Name: "everywhere", Rules: rules("secrets")},
+		{Name: "cluster", Rules: rules("nodes"), Clusters: globs(t, "c*")},
+		{Name: "both", Rules: rules("both")},
+		{Name: "session", Rules: rules("both"), Sessions: globs(t, "s")},
+		{Name: "pods", Pod: &tables.PodSecurity{Subresources: []string{"exec"}}},
+	}
+	d := NewDenials(tables.List{&tables.Deny{Policies: policies}})
+	for name, row := range map[string]struct {
+		request decision.Request
+		want    bool
+	}{
+		"in scope everywhere":        {decision.Request{Verb: "get", Resource: "secrets"}, false},
+		"in scope by the cluster":    {decision.Request{Verb: "get", Resource: "nodes", Cluster: "c1"}, false},
+		"not in scope":               {decision.Request{Verb: "get", Resource: "nodes", Cluster: "d"}, true},
+		"a cluster too long to know": {decision.Request{Verb: "get", Resource: "nodes", Cluster: strings.Repeat("c", maxMatched+1)}, true},
+		"one of two by a session":    {decision.Request{Verb: "get", Resource: "both"}, true},
+		"both as sent":               {decision.Request{Verb: "get", Resource: "both", Session: "s"}, false},
+		"a pod":                      {decision.Request{Verb: "create", Resource: "pods", Subresource: "exec"}, true},
+	} {
+		if got := d.ReadsSessions(&row.request, FormsOf(&row.request, nil)); got != row.want {
+			t.Errorf("%s: got %v, want %v", name, got, row.want)
+		}
+	}
+	if !NewDenials(nil).ReadsSessions(new(decision.Request), Forms{}) {
+		t.Error("unknown policies read no sessions")
+	}
+	impersonation := tables.DenyPolicy{Name: "impersonation", Impersonation: []tables.ImpersonationRule{{}}}
+	if d := NewDenials(tables.List{&tables.Deny{Policies: append(policies, impersonation)}}); !d.ReadsSessions(&decision.Request{Verb: "get", Resource: "secrets"}, FormsOf(&decision.Request{Verb: "get", Resource: "secrets"}, nil)) {
+		t.Error("rules about impersonation, which Rego matches, read no sessions")
+	}
+}
