@@ -63,7 +63,7 @@ func (k *FilterKind) UnmarshalText(text []byte) error {
 type UCASTNode struct {
 	Type     string `json:"type"` // compound or field
 	Operator string `json:"operator"`
-	Field    string `json:"field"`
+	Field    string `json:"field,omitempty"`
 	// Value is JSON: a list of nodes of a compound, else a value or a list of values.
 	Value json.RawMessage `json:"value"`
 }

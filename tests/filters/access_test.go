@@ -54,12 +54,36 @@ func (d draw) originRole(name string) map[string]any {
 	return map[string]any{"apiVersion": "writ.dev/v1", "kind": "Role", "metadata": map[string]any{"name": name, "namespace": "master"}, "rules": []any{rule}}
 }
 
-// accessCase draws roles, bindings and deny policies, and questions with what is open.
-func accessCase(t *testing.T, d draw) (decision.Policies, []map[string]any) {
+// accessCase draws deny policies and for each user roles and bindings, and questions of each
+// with what is open.
+func accessCase(t *testing.T, d draw, users ...string) (decision.Policies, []map[string]any) {
+	var documents, questions []map[string]any
+	for _, user := range users {
+		documents = append(documents, d.grants(user)...)
+		forms := [][]string{{"namespace", "name"}, {"namespace", "name", "labels", "namespaceLabels"}, {"namespace"}, {"name", "labels"}}
+		for _, i := range d.Perm(len(forms))[:2] {
+			request := map[string]any{"user": user, "groups": pick(d, []string{user}, []string{}), "verb": pick(d, "get", "delete"), "resource": "pods"}
+			if forms[i][0] == "name" {
+				request["namespace"] = pick(d, "a", "web")
+			}
+			questions = append(questions, map[string]any{"request": request, "open": forms[i], "columns": columnsOf})
+		}
+	}
+	for i := range d.IntN(3) {
+		documents = append(documents, map[string]any{
+			"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": map[string]any{"name": fmt.Sprintf("d%d", i)},
+			"spec": map[string]any{"rules": []any{d.denyRule()}},
+		})
+	}
+	return activate(t, documents), questions
+}
+
+// grants draws roles of Kubernetes and of Origin, and bindings of a user.
+func (d draw) grants(user string) []map[string]any {
 	const rbac = "rbac.authorization.k8s.io"
 	var documents []map[string]any
 	for i := range 3 {
-		name := fmt.Sprintf("r%d", i)
+		name := fmt.Sprintf("r%d-%s", i, user)
 		rule := map[string]any{"verbs": []string{pick(d, "get", "*")}, "apiGroups": []string{""}, "resources": []string{"pods"}}
 		if d.chance(50) {
 			rule["resourceNames"] = []string{d.text(), d.text()}
@@ -68,31 +92,16 @@ func accessCase(t *testing.T, d draw) (decision.Policies, []map[string]any) {
 		binding := map[string]any{
 			"apiVersion": rbac + "/v1", "kind": "RoleBinding", "metadata": map[string]any{"name": name, "namespace": pick(d, "a", "b", "web", "kube-system", "ab")},
 			"roleRef":  map[string]any{"apiGroup": rbac, "kind": "ClusterRole", "name": name},
-			"subjects": []any{map[string]any{"apiGroup": rbac, "kind": pick(d, "User", "Group"), "name": "u"}},
+			"subjects": []any{map[string]any{"apiGroup": rbac, "kind": pick(d, "User", "Group"), "name": user}},
 		}
 		if d.chance(50) {
 			binding["kind"], binding["metadata"] = "ClusterRoleBinding", map[string]any{"name": name}
 		}
-		origin := fmt.Sprintf("o%d", i)
+		origin := fmt.Sprintf("o%d-%s", i, user)
 		documents = append(documents, binding, d.originRole(origin), map[string]any{
 			"apiVersion": "writ.dev/v1", "kind": "RoleBinding", "metadata": map[string]any{"name": origin, "namespace": pick(d, "master", "a", "web", "b")},
-			"userNames": []string{"u"}, "roleRef": map[string]any{"namespace": "master", "name": origin},
+			"userNames": []string{user}, "roleRef": map[string]any{"namespace": "master", "name": origin},
 		})
 	}
-	for i := range d.IntN(3) {
-		documents = append(documents, map[string]any{
-			"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": map[string]any{"name": fmt.Sprintf("d%d", i)},
-			"spec": map[string]any{"rules": []any{d.denyRule()}},
-		})
-	}
-	p := activate(t, documents)
-	var questions []map[string]any
-	for _, open := range [][]string{{"namespace", "name"}, {"namespace", "name", "labels", "namespaceLabels"}, {"namespace"}, {"name", "labels"}} {
-		request := map[string]any{"user": "u", "groups": pick(d, []string{"u"}, []string{}), "verb": pick(d, "get", "delete"), "resource": "pods"}
-		if len(open) == 2 && open[0] == "name" {
-			request["namespace"] = pick(d, "a", "web")
-		}
-		questions = append(questions, map[string]any{"request": request, "open": open, "columns": columnsOf})
-	}
-	return p, questions
+	return documents
 }

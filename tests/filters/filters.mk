@@ -1,3 +1,5 @@
-.PHONY: databases
-databases: ## compare filters with decisions in SQLite, PostgreSQL and MariaDB, which must be installed
-	DATABASES=1 $(GO) test -count=1 -timeout 30m ./tests/filters
+.PHONY: databases filters
+databases: ## compare filters with decisions in SQLite, PostgreSQL and MariaDB; what is not installed is skipped
+	DATABASES=1 $(GO) test -count=1 -timeout 30m -v ./tests/filters
+
+filters: databases

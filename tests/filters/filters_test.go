@@ -6,8 +6,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -104,42 +104,47 @@ func literal(t *testing.T, q asked, target string) string {
 // selected returns the indexes of the rows that are decided visible or allowed, one by one.
 func selected(t *testing.T, p decision.Policies, point string, question map[string]any, rows []map[string]any) []int {
 	t.Helper()
-	at, _ := decision.FindPoint(point)
 	var out []int
+	request := maps.Clone(question["request"].(map[string]any))
+	if point == decision.Visibility { // items are decided one by one
+		request["items"] = rows
+		_, out = decide(t, p, point, request)
+		return out
+	}
 	for i, row := range rows {
-		request := map[string]any{}
-		for key, value := range question["request"].(map[string]any) {
-			request[key] = value
-		}
-		if point == decision.Visibility {
-			request["items"] = []any{row}
-		} else {
-			for _, key := range question["open"].([]string) {
-				if value, ok := row[key]; ok {
-					request[key] = value
-				}
+		for _, key := range question["open"].([]string) {
+			if value, ok := row[key]; ok {
+				request[key] = value
+			} else {
+				delete(request, key)
 			}
 		}
-		q, err := at.Decode(encode(request))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, refused := q.Decide(t.Context(), p)
-		if refused != nil {
-			t.Fatal(refused)
-		}
-		var decided struct {
-			Allowed bool
-			Visible []int
-		}
-		if err := json.Unmarshal(d.AppendJSON(nil), &decided); err != nil {
-			t.Fatal(err)
-		}
-		if decided.Allowed || len(decided.Visible) > 0 {
+		if allowed, _ := decide(t, p, point, request); allowed {
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// decide returns whether a request is allowed, and which of its items are visible.
+func decide(t *testing.T, p decision.Policies, point string, request map[string]any) (bool, []int) {
+	t.Helper()
+	at, _ := decision.FindPoint(point)
+	q, err := at.Decode(encode(request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, refused := q.Decide(t.Context(), p)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	switch d := d.(type) {
+	case *decision.Decision:
+		return d.Allowed, nil
+	case *decision.VisibilityDecision:
+		return false, d.Visible
+	}
+	return false, nil
 }
 
 // draw draws documents, questions and rows.
@@ -238,7 +243,7 @@ func (d draw) entry(kind string) map[string]any {
 	return out
 }
 
-func (d draw) policy() map[string]any {
+func (d draw) policy(user string) map[string]any {
 	var resources []any
 	for _, i := range d.Perm(len(standard))[:1+d.IntN(3)] {
 		resources = append(resources, d.entry(standard[i]))
@@ -246,15 +251,17 @@ func (d draw) policy() map[string]any {
 	if d.chance(80) {
 		resources = append(resources, d.entry(customType))
 	}
-	return policyOf(resources)
+	return policyFor(user, resources)
 }
 
 // policyOf returns a policy with entries for the user u on the cluster c.
-func policyOf(resources []any) map[string]any {
+func policyOf(resources []any) map[string]any { return policyFor("u", resources) }
+
+func policyFor(user string, resources []any) map[string]any {
 	return map[string]any{
-		"apiVersion": "clusterpulse.io/v1alpha1", "kind": "MonitorAccessPolicy", "metadata": map[string]any{"name": "p"},
+		"apiVersion": "clusterpulse.io/v1alpha1", "kind": "MonitorAccessPolicy", "metadata": map[string]any{"name": "p-" + user},
 		"spec": map[string]any{
-			"identity": map[string]any{"subjects": map[string]any{"users": []string{"u"}}}, "access": map[string]any{"effect": "Allow"},
+			"identity": map[string]any{"subjects": map[string]any{"users": []string{user}}}, "access": map[string]any{"effect": "Allow"},
 			"scope": map[string]any{"clusters": map[string]any{"rules": []any{map[string]any{
 				"selector": map[string]any{"matchNames": []string{"c"}}, "resources": resources,
 			}}}},
@@ -332,16 +339,20 @@ func labelColumns() map[string]any {
 	return out
 }
 
-// visibilityCase draws one world and one question for each type of items.
-func visibilityCase(t *testing.T, d draw) (decision.Policies, []map[string]any) {
-	p := activate(t, []map[string]any{metricSource, d.policy()})
+// visibilityCase draws one world with a policy for each user, and questions of each about two
+// types of items.
+func visibilityCase(t *testing.T, d draw, users []string) (decision.Policies, []map[string]any) {
+	documents := []map[string]any{metricSource}
 	var questions []map[string]any
-	for _, kind := range append(slices.Clone(standard), customType) {
-		questions = append(questions, map[string]any{
-			"request": map[string]any{"user": "u", "cluster": map[string]any{"name": "c"}, "type": kind}, "columns": pick(d, columnsOf, columnsOf, columnsInJSON),
-		})
+	for _, user := range users {
+		documents = append(documents, d.policy(user))
+		for _, kind := range []string{pick(d, standard...), pick(d, customType, pick(d, standard...))} {
+			questions = append(questions, map[string]any{
+				"request": map[string]any{"user": user, "cluster": map[string]any{"name": "c"}, "type": kind}, "columns": pick(d, columnsOf, columnsOf, columnsInJSON),
+			})
+		}
 	}
-	return p, questions
+	return activate(t, documents), questions
 }
 
 func without(row map[string]any, key string) map[string]any {
