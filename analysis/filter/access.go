@@ -19,6 +19,9 @@ type Asked struct {
 	Open    statement.Open
 	// HasPod states that the request has a pod.
 	HasPod bool
+	// Holds reports whether a statement holds that an expression or an extension decides;
+	// known is false if that depends on what is open. Nil knows none.
+	Holds func(*statement.Statement) (holds, known bool)
 }
 
 // Allowed returns the condition that a request is allowed, and the statements that it is
@@ -53,10 +56,24 @@ func (a Asked) fits(s *statement.Statement) *tree {
 		t = allOf(t, unsaid(podConstruct, source))
 	case s.ReadsPod():
 		t = allOf(t, known(!s.PodSecurity().FailOpen))
-	case s.IsOpaque() || !isExact:
+	case !isExact:
 		t = allOf(t, unsaid(opaque, source))
+	case s.IsOpaque():
+		return a.settle(s, a.close(t), source)
 	}
 	return a.close(t)
+}
+
+// settle adds what an expression or an extension decides to a condition: a constant if what
+// is open does not matter to it.
+func (a Asked) settle(s *statement.Statement, t *tree, source string) *tree {
+	if t.is(false) || a.Holds == nil {
+		return allOf(t, unsaid(opaque, source))
+	}
+	if holds, isKnown := a.Holds(s); isKnown {
+		return allOf(t, known(holds))
+	}
+	return allOf(t, unsaid(opaque, source))
 }
 
 // unsaid is what no condition can say.

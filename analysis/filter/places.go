@@ -28,9 +28,9 @@ func (p *parts) allowed() *tree {
 }
 
 // PlacesOf returns the condition of statements on requests whose namespace, its labels and
-// name are open.
-func PlacesOf(list []*statement.Statement, r *statement.Request) *Places {
-	p := &Places{asked: Asked{Request: r, Open: statement.Open{Name: true, Namespace: true, NamespaceLabels: true}}, at: make(map[string]*parts)}
+// name are open. holds is that of Asked.
+func PlacesOf(list []*statement.Statement, r *statement.Request, holds func(*statement.Statement) (holds, known bool)) *Places {
+	p := &Places{asked: Asked{Request: r, Holds: holds, Open: statement.Open{Name: true, Namespace: true, NamespaceLabels: true}}, at: make(map[string]*parts)}
 	for _, s := range list {
 		t := p.asked.fits(s)
 		if t.is(false) {

@@ -2,6 +2,7 @@ package filters
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -13,12 +14,12 @@ import (
 )
 
 // allowed returns the condition that the request is allowed with a row in it.
-func (q *Question) allowed(world *statement.World, p decision.Policies, out *Answer) (filter.Condition, error) {
+func (q *Question) allowed(ctx context.Context, world *statement.World, p decision.Policies, out *Answer) (filter.Condition, error) {
 	asked := q.access.Completed(p)
 	if err := tables.CheckCluster(world.Access.Cluster, asked.Cluster); err != nil {
 		return filter.Condition{}, err
 	}
-	a := filter.Asked{HasPod: asked.Pod != nil || asked.PodError != "", Open: statement.Open{
+	a := filter.Asked{Holds: SettledBy(ctx, p, asked, q.open).Holds, HasPod: asked.Pod != nil || asked.PodError != "", Open: statement.Open{
 		Name: slices.Contains(q.open, "name"), Namespace: slices.Contains(q.open, "namespace"),
 		Labels: slices.Contains(q.open, "labels"), NamespaceLabels: slices.Contains(q.open, "namespaceLabels"),
 	}}

@@ -122,7 +122,7 @@ func (q *Question) condition(ctx context.Context, p decision.Policies, out *Answ
 		return filter.Condition{}, ErrIncomplete
 	}
 	if q.access != nil {
-		return q.allowed(world, p, out)
+		return q.allowed(ctx, world, p, out)
 	}
 	a := p.Visibility(ctx, q.visibility)
 	if a.EvaluationError != "" {

@@ -108,7 +108,7 @@ func Make(ctx context.Context, p decision.Policies, q Question, space *Space) (*
 	if world == nil {
 		return nil, filters.ErrIncomplete
 	}
-	places, until, err := placesOf(world, p, q)
+	places, until, err := placesOf(ctx, world, p, q)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func Make(ctx context.Context, p decision.Policies, q Question, space *Space) (*
 }
 
 // placesOf returns the condition of a question.
-func placesOf(world *statement.World, p decision.Policies, q Question) (*filter.Places, *string, error) {
+func placesOf(ctx context.Context, world *statement.World, p decision.Policies, q Question) (*filter.Places, *string, error) {
 	asked := q.request().Completed(p)
 	if err := tables.CheckCluster(world.Access.Cluster, asked.Cluster); err != nil {
 		return nil, nil, err
@@ -157,7 +157,8 @@ func placesOf(world *statement.World, p decision.Policies, q Question) (*filter.
 	r := filters.StatementRequest(asked)
 	r.Cluster = cmp.Or(r.Cluster, world.Access.Cluster)
 	list, until := filters.RulesOf(world, r, true, dates.Of(p.Now()))
-	return filter.PlacesOf(list, r), until, nil
+	settled := filters.SettledBy(ctx, p, asked, []string{"namespace", "name", "namespaceLabels"})
+	return filter.PlacesOf(list, r, settled.Holds), until, nil
 }
 
 // named returns the namespaces that documents name. Their labels are not known.
