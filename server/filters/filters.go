@@ -117,7 +117,7 @@ func (q *Question) answer(ctx context.Context, p decision.Policies) (*Answer, er
 }
 
 func (q *Question) condition(ctx context.Context, p decision.Policies, out *Answer) (filter.Condition, error) {
-	world := statement.Of(p)
+	world := worldOf(p)
 	if world == nil {
 		return filter.Condition{}, ErrIncomplete
 	}
