@@ -166,7 +166,8 @@ func (p *sqlPrinter) leaf(l *test, list func() string) string {
 		if c.isJSON {
 			return p.hasPair(name, p.argOf(l.key), p.argOf(l.label))
 		}
-		return p.among(name, []string{l.label}, c)
+		// NULL is a missing label, and not one whose value is empty.
+		return "(" + name + " IS NOT NULL AND " + p.among(name, []string{l.label}, &column{notNull: true}) + ")"
 	case hasLabel:
 		if c.isJSON {
 			return p.hasKey(name, p.argOf(l.key))

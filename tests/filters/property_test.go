@@ -197,6 +197,26 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
+// A label in a column of its own is missing where the column is NULL: it has no empty value.
+func TestEmptyLabels(t *testing.T) {
+	db := sqlite(t)
+	if db == nil {
+		t.Skip("sqlite3 is not installed")
+	}
+	entry := map[string]any{"type": "pods", "filters": map[string]any{"labels": map[string]string{"it's": ""}}}
+	p := activate(t, []map[string]any{policyOf([]any{entry})})
+	question := map[string]any{"request": map[string]any{"user": "u", "cluster": map[string]any{"name": "c"}, "type": "pods"}, "columns": columnsInJSON}
+	rows := []map[string]any{{"labels": map[string]string{"it's": ""}}, {"labels": map[string]string{}}, {}, {"labels": map[string]string{"it's": "x"}}}
+	a, refused := answer(t, p, decision.Visibility, db.target, question)
+	if want := selected(t, p, decision.Visibility, question, rows); refused != nil || !slices.Equal(want, []int{0}) {
+		t.Fatal(refused, want)
+	}
+	got := db.run(t, db.table(rows, false)+db.prepared("SELECT id FROM items WHERE "+a.Query.(string)+" ORDER BY id", a.Args))
+	if !slices.Equal(got[0], []int{0}) {
+		t.Errorf("got rows %v of %s", got[0], a.Query)
+	}
+}
+
 // A row may have a number of more than 64 bits where the column is an object of JSON or is
 // unsigned. A filter that left such a literal out would show what it hides.
 func TestNumbersOfManyBits(t *testing.T) {
