@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/analysis/filter"
 	"github.com/writ-policy/writ/bundles"
@@ -23,6 +24,12 @@ import (
 // activate returns the engine for documents.
 func activate(t *testing.T, documents []map[string]any) decision.Policies {
 	t.Helper()
+	return activateAt(t, documents, nil)
+}
+
+// activateAt returns the engine for documents, with a clock; nil is that of the machine.
+func activateAt(t *testing.T, documents []map[string]any, now func() time.Time) decision.Policies {
+	t.Helper()
 	var files []source.File
 	for i, d := range documents {
 		files = append(files, source.File{Path: fmt.Sprintf("d%d.json", i), Content: encode(d)})
@@ -35,7 +42,7 @@ func activate(t *testing.T, documents []map[string]any) decision.Policies {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.Activate(t.Context(), b, engine.Options{})
+	e, err := engine.Activate(t.Context(), b, engine.Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
