@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,7 +26,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-var writes = flag.Int("writes", 1000, "random writes that admission decides")
+var writes = flag.Int("writes", effort(300), "random writes that admission decides")
+
+// effort is how often something random is tried: n, and in proportion with EFFORT above 10.
+func effort(n int) int {
+	if e, err := strconv.Atoi(os.Getenv("EFFORT")); err == nil && e > 10 {
+		return n * e / 10
+	}
+	return n
+}
 
 // conditional are policies of writ whose conditions admission decides, of several steps that
 // meet in one request.
@@ -123,6 +132,7 @@ func TestCompanion(t *testing.T) {
 	c.admit(t, dir, folder)
 
 	t.Run("examples", func(t *testing.T) { c.admissionExamples(t) })
+	t.Run("examples at the webhook", func(t *testing.T) { c.webhookExamples(t, dir) })
 	t.Run("writes are decided as by eval", func(t *testing.T) { c.randomWrites(t, dir) })
 	t.Run("the cost of many subjects", func(t *testing.T) { c.manySubjects(t, folder) })
 	t.Run("a companion that is changed or gone", func(t *testing.T) { c.brokenCompanion(t, folder) })
@@ -220,6 +230,83 @@ func (c *controlPlane) admissionExamples(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", row.what, row.err, row.want)
 		}
 	}
+}
+
+// webhookExamples are the same examples at the webhook, without and with facts.
+func (c *controlPlane) webhookExamples(t *testing.T, dir string) {
+	_, err := c.objects.Resource(configMaps).Namespace("shop").Create(t.Context(), configMap("plain", nil, "v"), metav1.CreateOptions{})
+	check(t, err)
+	c.permit(t, "facts", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps", "pods", "namespaces"}, Verbs: []string{"get"}})
+	config := c.write(t, "writ.kubeconfig", c.Kubeconfig(c.gate.address(), "writ"))
+	servers := map[string]*server{}
+	for name, facts := range map[string]string{"off": "", "on": ", facts: [labels, node]"} {
+		clusters := c.write(t, name+".yaml", []byte("clusters: [{name: main, kubeconfig: "+config+", context: writ, default: true"+facts+"}]"))
+		servers[name] = c.serve(t, "--policies", dir, "--clusters", clusters)
+		servers[name].ready(t)
+	}
+	for _, row := range []struct {
+		user, group, verb, resource, name string
+		off, on                           string
+	}{
+		{"edgar", "dev", "delete", "configmaps", "plain", "denied", "allowed"},
+		{"edgar", "dev", "delete", "configmaps", "precious", "denied", "denied"},
+		{"edgar", "dev", "deletecollection", "configmaps", "", "denied", "denied"},
+		{"edgar", "dev", "create", "configmaps", "", "denied", "denied"}, // labels of a new object are not known
+		{"bot", "bots", "patch", "configmaps", "precious", "none", "none"},
+		{"system:node:n1", everyone, "patch", "pods", "own", "none", "allowed"},
+		{"system:node:n1", everyone, "patch", "pods", "other", "none", "none"},
+		{"system:node:n1", everyone, "delete", "pods", "own", "none", "allowed"},
+	} {
+		spec := question(row.user, row.verb, "", row.resource, "shop")
+		spec.Groups, spec.ResourceAttributes.Name, spec.ResourceAttributes.Version = []string{row.group}, row.name, "v1"
+		for facts, want := range map[string]string{"off": row.off, "on": row.on} {
+			status, got := servers[facts].review(t, spec), "none"
+			switch {
+			case status.Allowed:
+				got = "allowed"
+			case status.Denied:
+				got = "denied"
+			}
+			if got != want {
+				t.Errorf("%s %s %s/%s, facts %s: got %s (%s), want %s", row.user, row.verb, row.resource, row.name, facts, got, status.Reason, want)
+			}
+		}
+	}
+}
+
+// TestStaticAdmission has an API server read the companion and the guard from its disk: the API
+// cannot change them, and they guard its admission policies too.
+func TestStaticAdmission(t *testing.T) {
+	c := startControlPlane(t)
+	c.kubeconfig(t)
+	_, err := c.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "writ"}}, metav1.CreateOptions{})
+	check(t, err)
+	dir, folder := t.TempDir(), filepath.Join(c.dir, "static")
+	check(t, os.WriteFile(filepath.Join(dir, "policies.yaml"), []byte(conditional), 0o600))
+	if _, stderr, status := c.run(t, "", "kubernetes", "admission", dir, "--static", "--path", folder, "-o", folder, "--guard", "--writer", "user:argo"); status != 0 {
+		t.Fatal(stderr)
+	}
+	c.restart(t, []string{"--authorization-mode", "RBAC", "--admission-control-config-file", filepath.Join(folder, "admission.yaml"),
+		"--feature-gates", "ManifestBasedAdmissionControlConfig=true"}) // it is on in 1.37
+	text := c.probed(t, folder)
+	for _, want := range []string{"is in force", "the API server reads static manifests"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("doctor: got %s, want %q", text, want)
+		}
+	}
+	_, err = c.clients.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+	if wantCode(t, "a policy document", err, http.StatusForbidden); err == nil || !strings.Contains(err.Error(), "writ-guard") {
+		t.Errorf("got %v, want a refusal of the guard", err)
+	}
+	api := filepath.Join(c.dir, "api")
+	if _, stderr, status := c.run(t, "", "kubernetes", "admission", dir, "-o", api); status != 0 {
+		t.Fatal(stderr)
+	}
+	if out, stderr, status := c.kubectl(t, "--context", "admin", "create", "-f", api); status == 0 || !strings.Contains(stderr, "writ-guard") {
+		t.Errorf("an admission policy: got %d, %s%s, want a refusal of the guard", status, out, stderr)
+	}
+	_, err = c.clients.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+	wantCode(t, "a config map", err, http.StatusOK)
 }
 
 // aWrite is a random write of a config map, and what writ is asked about it.

@@ -80,13 +80,6 @@ func (c *controlPlane) install(t *testing.T) {
 	for _, d := range monitoring {
 		c.define(t, d)
 	}
-	apply := func(flag, path string, least int) {
-		t.Helper()
-		out, stderr, status := c.kubectl(t, "--context", "admin", "apply", "--dry-run=server", flag, path)
-		if status != 0 || strings.Count(out, "(server dry run)") < least {
-			t.Errorf("%s: got %d, %s%s", path, status, out, stderr)
-		}
-	}
 	files, err := filepath.Glob(filepath.Join(*charts, "*.yaml"))
 	check(t, err)
 	if len(files) < 3 {
@@ -94,11 +87,19 @@ func (c *controlPlane) install(t *testing.T) {
 	}
 	slices.Sort(files)
 	for _, file := range files {
-		apply("-f", file, 3)
+		c.accepts(t, "-f", file, 3)
 	}
-	apply("-k", "../../deploy/kustomize/base", 5)
-	apply("-f", "../../deploy/replay/job.yaml", 1)
-	c.installGate(t, apply)
+	c.accepts(t, "-k", "../../deploy/kustomize/base", 5)
+	c.accepts(t, "-f", "../../deploy/replay/job.yaml", 1)
+}
+
+// accepts applies a path as a dry run, of which the API server must accept some objects.
+func (c *controlPlane) accepts(t *testing.T, flag, path string, least int) {
+	t.Helper()
+	out, stderr, status := c.kubectl(t, "--context", "admin", "apply", "--dry-run=server", flag, path)
+	if status != 0 || strings.Count(out, "(server dry run)") < least {
+		t.Errorf("%s: got %d, %s%s", path, status, out, stderr)
+	}
 }
 
 // gated are the kinds of Argo CD and Flux that the gate has.
@@ -108,7 +109,7 @@ var gated = []definition{
 
 // installGate applies each file of deploy/gate. The definitions of Argo CD and Flux are
 // permissive ones of this test.
-func (c *controlPlane) installGate(t *testing.T, apply func(flag, path string, least int)) {
+func (c *controlPlane) installGate(t *testing.T) {
 	for _, d := range gated {
 		c.define(t, d)
 	}
@@ -117,10 +118,10 @@ func (c *controlPlane) installGate(t *testing.T, apply func(flag, path string, l
 		check(t, err)
 	}
 	const gate = "../../deploy/gate/"
-	apply("-f", gate+"identity.yaml", 4)
-	apply("-f", gate+"argocd/application.yaml", 1)
-	apply("-k", gate+"argocd/git", 2)
-	apply("-k", gate+"argocd/folder", 3)
-	apply("-f", gate+"flux/flux.yaml", 3)
-	apply("-k", gate+"flux/gate", 2)
+	c.accepts(t, "-f", gate+"identity.yaml", 4)
+	c.accepts(t, "-f", gate+"argocd/application.yaml", 1)
+	c.accepts(t, "-k", gate+"argocd/git", 2)
+	c.accepts(t, "-k", gate+"argocd/folder", 3)
+	c.accepts(t, "-f", gate+"flux/flux.yaml", 3)
+	c.accepts(t, "-k", gate+"flux/gate", 2)
 }

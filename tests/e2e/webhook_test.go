@@ -64,6 +64,8 @@ func TestWebhook(t *testing.T) {
 	t.Run("a list of rules", func(t *testing.T) { c.listRules(t, dir) })
 	t.Run("answers are those of eval", func(t *testing.T) { c.answers(t, dir) })
 	t.Run("lists by selectors", func(t *testing.T) { c.selectors(t) })
+	t.Run("random lists", func(t *testing.T) { c.randomLists(t, dir) })
+	t.Run("the gate at the sync", func(t *testing.T) { c.installGate(t) })
 	t.Run("what deploy installs", func(t *testing.T) { c.install(t) })
 	ann, dave, bob := c.as(t, "ann"), c.as(t, "dave"), c.as(t, "bob")
 	wantCode(t, "allowed by writ", list(ann), http.StatusOK)
