@@ -44,7 +44,18 @@ done <<'MISTAKES'
 --set service.port=0
 --set terminationGracePeriodSeconds=5
 --set state.existingClaim=c
+--set companion.policies=x
+--set companion.probes=true
 MISTAKES
+
+# The chart installs the companion as it is printed, and grants its probe.
+companion=$(mktemp)
+trap 'rm -f "$config" "$companion"' EXIT
+"$writ" kubernetes admission ../examples/policies >"$companion" 2>/dev/null || true
+template --values helm/values/base.yaml --set-file "companion.policies=$companion" --set companion.probe=true >"$config"
+for want in 'name: writ-companion-1' 'kind: ValidatingAdmissionPolicyBinding' 'name: writ-probe'; do
+	grep -q "$want" "$config" || fail "the chart does not install the companion: $want"
+done
 
 made=$(template --values kustomize/base/values.yaml | grep -v -e '^# Source: ' -e '^  *namespace: default$')
 if [ "${1:-}" = -update ]; then

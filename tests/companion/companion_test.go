@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // activate returns the engine for documents.
@@ -38,6 +39,11 @@ func activate(t *testing.T, documents []map[string]any) decision.Policies {
 	e, err := engine.Activate(t.Context(), b, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	// The command prints from documents, the server probes by a bundle.
+	printed, probed := companion.Make(statement.NewWorld(tables.Revision{Tables: result.Tables}), companion.Options{}), companion.Make(statement.NewWorld(*e.Tables()), companion.Options{})
+	if printed.Digest != probed.Digest {
+		t.Errorf("got digest %s from documents and %s from their bundle\n%s", printed.Digest, probed.Digest, encode(documents))
 	}
 	return e
 }
