@@ -21,6 +21,7 @@ const (
 	kindRoleBinding        = "RoleBinding"
 	kindClusterRoleBinding = "ClusterRoleBinding"
 	kindDenyPolicy         = "DenyPolicy"
+	kindEscalation         = "BreakglassEscalation"
 )
 
 // newName is the name of documents that hops create, and madeByHop where they are written.
@@ -34,8 +35,9 @@ type change struct {
 	apiVersion, kind, namespace, name string
 	document                          map[string]any // nil for a document that is gone
 
-	role string // the key of the role of a new binding
-	self string // the principal that it names
+	role  string   // the key of the role of a new binding
+	self  string   // the principal that it names
+	lends *lending // of a new escalation
 }
 
 func (c *change) key() string { return statement.JSONText(c.written()) }
@@ -237,6 +239,7 @@ func (g *graph) after(w *world, c change) *world {
 	if known := g.worlds[next.key]; known != nil {
 		return known
 	}
+	next.requests = w.requests
 	g.worlds[next.key] = next
 	return next
 }

@@ -21,6 +21,12 @@ const shop = `
 ---
 {apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: owner, namespace: master}, roleRef: {name: everything}, userNames: [owner]}
 ---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: emergency}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: everything}, subjects: [{kind: Group, name: emergency}]}
+---
+{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: fix, namespace: bg}, spec: {escalatedGroup: nothing, allowed: {clusters: ["*"], groups: [sre]}, approvers: {groups: [leads]}}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: bg, namespace: bg}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own}, subjects: [{kind: User, name: other}]}
+---
 {apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: no-pods}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods], namespaces: [shop]}]}}
 ---
 `
@@ -42,6 +48,10 @@ func TestPathsThroughChanges(t *testing.T) {
 		{"a new role, bound", "", `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings]}, {verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}, {verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [reach]}]`, "cluster-admin", "certain escalate bind"},
 		{"delete the denial", "", `[{verbs: [delete], apiGroups: [breakglass.t-caas.telekom.com], resources: [denypolicies]}, {verbs: [create], apiGroups: [""], resources: [pods]}]`, "namespace-admin:shop", "certain edit-documents pod-create"},
 		{"empty the denial", "", `[{verbs: [patch], apiGroups: [breakglass.t-caas.telekom.com], resources: [denypolicies], resourceNames: [no-pods]}, {verbs: [create], apiGroups: [""], resources: [pods]}]`, "user:system:serviceaccount:shop:robot", "certain edit-documents pod-create"},
+		{"a new escalation in a namespace is not the cluster", "shop", `[{verbs: [create], apiGroups: [breakglass.t-caas.telekom.com], resources: [breakglassescalations]}]`, "cluster-admin", ""},
+		{"a new escalation", "", `[{verbs: [create], apiGroups: [breakglass.t-caas.telekom.com], resources: [breakglassescalations]}]`, "cluster-admin", "certain edit-documents session"},
+		{"an escalation that is there", "", `[{verbs: [update], apiGroups: [breakglass.t-caas.telekom.com], resources: [breakglassescalations], resourceNames: [fix]}]`, "cluster-admin", "certain edit-documents session"},
+		{"an escalation that is not there", "", `[{verbs: [update], apiGroups: [breakglass.t-caas.telekom.com], resources: [breakglassescalations], resourceNames: [none]}]`, "cluster-admin", ""},
 		{"the denial stays", "", `[{verbs: [create], apiGroups: [""], resources: [pods]}]`, "namespace-admin:shop", ""},
 		{"an Origin binding", "", `[{verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]`, "cluster-admin", "certain edit-documents"},
 		{"an Origin binding in a namespace", "shop", `[{verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]`, "namespace-admin:shop", "certain edit-documents"},

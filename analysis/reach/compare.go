@@ -258,7 +258,7 @@ func (c *comparer) lending(l *lending, side int) []diff.Cause {
 	}
 	source, own := at(c.sides[side].graph)
 	_, other := at(c.sides[1-side].graph)
-	cause := diff.Cause{In: [2]string{"a", "b"}[side], What: "changed", Kind: "BreakglassEscalation", Namespace: l.Namespace, Name: l.Name, Source: source}
+	cause := diff.Cause{In: [2]string{"a", "b"}[side], What: "changed", Kind: kindEscalation, Namespace: l.Namespace, Name: l.Name, Source: source}
 	switch {
 	case own == other:
 		return nil

@@ -224,8 +224,10 @@ func (c *cutter) find(ctx context.Context, paths []Path) (*Report, error) {
 	}
 	o.From, o.To = tables.Once(o.From), tables.Once(o.To)
 	adds, removes := slices.Clip(c.adds), slices.Clip(c.removes)
-	o.Rebuild = func(ctx context.Context, more, gone []map[string]any) (statement.Judge, error) {
-		return c.o.Rebuild(ctx, append(adds, more...), append(removes, gone...))
+	if c.o.Rebuild != nil {
+		o.Rebuild = func(ctx context.Context, more, gone []map[string]any) (statement.Judge, error) {
+			return c.o.Rebuild(ctx, append(adds, more...), append(removes, gone...))
+		}
 	}
 	o.Judge = nil
 	report, err := Find(ctx, o)

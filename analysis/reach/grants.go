@@ -204,13 +204,15 @@ func (x *expansion) documents() {
 		}
 	}
 	x.originDenials()
+	x.escalations()
 	deny := tables.Of[*tables.Deny](x.n.world.Revision.Tables)
+	verbs := slices.DeleteFunc(append([]string{"delete"}, edits...), func(verb string) bool { return !x.mayAsk(verb, denyGroup, "denypolicies") })
 	if deny == nil {
 		return
 	}
 	for i := range deny.Policies {
 		name := deny.Policies[i].Name
-		for _, verb := range append([]string{"delete"}, edits...) {
+		for _, verb := range verbs {
 			h := hop{edge: "edit-documents"}
 			if !x.takes(&h, target{verb: verb, group: denyGroup, resource: "denypolicies", name: name}, false) {
 				continue

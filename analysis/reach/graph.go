@@ -18,6 +18,7 @@ var ErrTooManyIdentities = errors.New("too many identities can be reached: --max
 // graph has what can be reached from some identities.
 type graph struct {
 	o      *Options
+	goals  []goal
 	nodes  map[string]*node
 	order  []*node // as they were found
 	worlds map[string]*world
@@ -183,11 +184,45 @@ func (g *graph) expand(ctx context.Context, n *node) error {
 		x.impersonations()
 	}
 	x.sessions()
-	x.rbac()
-	if !g.o.GitOnly {
-		x.documents()
+	if !x.isAtNext() {
+		x.rbac()
+		if !g.o.GitOnly {
+			x.documents()
+		}
 	}
 	return x.err
+}
+
+// isAtNext reports whether a node is at each goal, or becomes the subject of the goal by one
+// hop that is certain. A change of documents leads to another subject by no fewer hops.
+func (x *expansion) isAtNext() bool {
+	if x.g.o.Paths > 1 {
+		return false
+	}
+	next := make(map[string]bool)
+	for _, a := range x.n.arcs {
+		if a.class() != Certain {
+			continue
+		}
+		for _, n := range append(a.to.members(), a.to) {
+			if n.identity != nil && !n.identity.sink {
+				for _, p := range n.identity.Principals() {
+					next[p] = true
+				}
+			}
+		}
+	}
+	return !slices.ContainsFunc(x.g.goals, func(g goal) bool { return !next[g.principal] && !g.reached(x.n) })
+}
+
+// members returns the nodes of a set, none for an identity.
+func (n *node) members() (out []*node) {
+	if n.identity == nil {
+		for _, a := range n.arcs {
+			out = append(out, a.to)
+		}
+	}
+	return out
 }
 
 func (x *expansion) add(h hop, to *node) {
@@ -214,7 +249,8 @@ func (x *expansion) places(t target) []string {
 		return x.g.namespaces
 	}
 	places := make(map[string]bool)
-	r := &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub}
+	t.namespace = ""
+	r := x.n.world.request(t)
 	for _, s := range x.held {
 		switch {
 		case s.Effect != statement.OutcomeAllow || !s.MayFit(r) || !s.MayConcern(r):

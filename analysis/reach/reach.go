@@ -91,22 +91,21 @@ func Find(ctx context.Context, o Options) (*Report, error) {
 	return s.report(ctx)
 }
 
-// inputError is the error of a subject or a target that is not one.
-type inputError struct{ Field, Message string }
+// InputError is the error of a subject or a target that is not one.
+type InputError struct{ Field, Message string }
 
-func (e *inputError) Error() string { return e.Message }
+func (e *InputError) Error() string { return e.Message }
 
 // search is what is asked of a revision and what can be reached there.
 type search struct {
 	*graph
 	starts []start
-	goals  []goal
 }
 
 // begin returns the search that options ask for, before anything is explored.
 func begin(o *Options) (*search, error) {
 	isAny := slices.Contains(o.To, anything)
-	s := &search{goals: make([]goal, 0, len(o.To))}
+	goals := make([]goal, 0, len(o.To))
 	for _, text := range o.To {
 		if text == anything {
 			continue
@@ -115,7 +114,7 @@ func begin(o *Options) (*search, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.goals = append(s.goals, g)
+		goals = append(goals, g)
 		if g.principal != "" {
 			o.Known = append(o.Known, g.principal)
 		}
@@ -123,12 +122,13 @@ func begin(o *Options) (*search, error) {
 	for _, from := range o.From {
 		for _, p := range strings.Split(from, ",") {
 			if !isPrincipal(p) {
-				return nil, &inputError{"from", fmt.Sprintf("subject %q: must be user:NAME or group:NAME, several joined by commas", from)}
+				return nil, &InputError{"from", fmt.Sprintf("subject %q: must be user:NAME or group:NAME, several joined by commas", from)}
 			}
 			o.Known = append(o.Known, p)
 		}
 	}
-	s.graph = newGraph(o)
+	s := &search{graph: newGraph(o)}
+	s.goals = goals
 	if len(o.To) == 0 {
 		s.goals = append(s.goals, goal{name: ClusterAdmin})
 		for _, namespace := range s.namespaces {

@@ -75,8 +75,7 @@ func (l *lending) mayApprove(i *Identity) bool {
 // k8s-breakglass: a session is approved by an approver, who may be the one that requests it
 // unless the escalation or its cluster blocks that.
 func (x *expansion) sessions() {
-	for k := range x.g.lent {
-		l := &x.g.lent[k]
+	for _, l := range x.lent() {
 		switch i := x.n.identity; {
 		case i.Acting != nil || !l.mayRequest(i):
 		case l.alone && l.mayApprove(i):
@@ -85,6 +84,80 @@ func (x *expansion) sessions() {
 			x.g.wishes = append(x.g.wishes, wish{x.n, l})
 		}
 	}
+}
+
+// lent returns the escalations of the world that a node is in.
+func (x *expansion) lent() (out []*lending) {
+	for k := range x.g.lent {
+		l := &x.g.lent[k]
+		if !slices.ContainsFunc(x.n.world.changes, func(c change) bool { return c.lends != nil && c.namespace == l.Namespace && c.name == l.Name }) {
+			out = append(out, l)
+		}
+	}
+	for _, c := range x.n.world.changes {
+		if c.lends != nil {
+			out = append(out, c.lends)
+		}
+	}
+	return out
+}
+
+// escalations adds the hops that write a BreakglassEscalation by which the identity may lend
+// itself a group: a new one, or one that is there. What a binding grants in its namespace alone
+// does not lead to the cluster.
+func (x *expansion) escalations() {
+	if x.n.identity.Acting != nil || !x.mayWrite(denyGroup, "breakglassescalations") {
+		return
+	}
+	isInCluster := func(verb string) bool {
+		return x.verdict(target{verb: verb, group: denyGroup, resource: "breakglassescalations", namespace: standIn}, true, nil).class != never
+	}
+	if !slices.ContainsFunc(writes, isInCluster) {
+		return
+	}
+	isCertain := false // one namespace is as good as another
+	for _, namespace := range x.g.namespaces {
+		if isCertain {
+			break
+		}
+		names := []string{newName}
+		for k := range x.g.lent {
+			if l := &x.g.lent[k]; l.Namespace == namespace {
+				names = append(names, l.Name)
+			}
+		}
+		for _, name := range names {
+			h := hop{edge: "edit-documents"}
+			t := target{verb: "create", group: denyGroup, resource: "breakglassescalations", namespace: namespace}
+			if name == newName && !x.takes(&h, t, false) {
+				continue
+			}
+			if t.name = name; name != newName && !slices.ContainsFunc(edits, func(verb string) bool {
+				t.verb = verb
+				return x.takes(&h, t, false)
+			}) {
+				continue
+			}
+			isCertain = h.class == Certain
+			for _, group := range x.g.groups {
+				if group != masters && !slices.Contains(x.n.identity.Groups, group) {
+					x.change(h, newEscalation(namespace, name, group, x.n.identity.Groups[0]))
+				}
+			}
+			break
+		}
+	}
+}
+
+// newEscalation returns a change that lets a group lend itself another one on every cluster.
+func newEscalation(namespace, name, group, own string) change {
+	l := &lending{groups: []string{group}, alone: true}
+	l.Namespace, l.Name = namespace, name
+	l.Request.Groups, l.Approve.Groups = []string{own}, []string{own}
+	return change{apiVersion: denyVersion, kind: kindEscalation, namespace: namespace, name: name, lends: l, document: map[string]any{"spec": map[string]any{
+		"escalatedGroup": group, "allowed": map[string]any{"clusters": everything, "groups": []string{own}},
+		"approvers": map[string]any{"groups": []string{own}}, "blockSelfApproval": false,
+	}}}
 }
 
 // holder returns who an identity is with a session.
@@ -97,7 +170,7 @@ func (l *lending) holder(i *Identity) *Identity {
 
 // hop returns the hop of a session that another identity approves, nil for the same one.
 func (l *lending) hop(approver *Identity, class Class) hop {
-	name := statement.DocumentName(statement.Document{Kind: "BreakglassEscalation", Namespace: l.Namespace, Name: l.Name})
+	name := statement.DocumentName(statement.Document{Kind: kindEscalation, Namespace: l.Namespace, Name: l.Name})
 	h := hop{edge: "session", class: class, lent: l, asks: "request " + name + ", approve it"}
 	if approver != nil {
 		h.asks = fmt.Sprintf("request %s, approved by %s", name, approver.text())

@@ -43,12 +43,12 @@ func parseGoal(text string, access *tables.Access) (goal, error) {
 			}
 		}
 		if g.role == "" {
-			return g, &inputError{"to", fmt.Sprintf("role %q not found", strings.TrimPrefix(text, roleTarget))}
+			return g, &InputError{"to", fmt.Sprintf("role %q not found", strings.TrimPrefix(text, roleTarget))}
 		}
 	case isPrincipal(text):
 		g.principal = text
 	default:
-		return g, &inputError{"to", fmt.Sprintf("target %q: must be user:NAME, group:NAME, %s, %sNAMESPACE, %s[NAMESPACE/]NAME or %s", text, ClusterAdmin, namespaceAdmin, roleTarget, anything)}
+		return g, &InputError{"to", fmt.Sprintf("target %q: must be user:NAME, group:NAME, %s, %sNAMESPACE, %s[NAMESPACE/]NAME or %s", text, ClusterAdmin, namespaceAdmin, roleTarget, anything)}
 	}
 	return g, nil
 }

@@ -25,10 +25,16 @@ type world struct {
 	engine  statement.Judge // decides by the documents; nil until it is needed
 	known   map[string]verdict
 	sealed  bool // sessions decide too: statements do not know them
+
+	// requests have what statements compute of a target, without its name. They are those of
+	// all worlds of a search. denials are the statements of deny policies that may fit it.
+	requests map[target]*statement.Request
+	denials  map[target][]*statement.Statement
 }
 
 func newWorld(w *statement.World, o *Options, changes []change) *world {
-	out := &world{World: w, o: o, changes: changes, known: make(map[string]verdict)}
+	out := &world{World: w, o: o, changes: changes, known: make(map[string]verdict),
+		requests: make(map[target]*statement.Request), denials: make(map[target][]*statement.Statement)}
 	for _, c := range changes {
 		out.key += c.key() + "\n"
 	}
@@ -58,15 +64,37 @@ func (t target) object() map[string]any {
 	return out
 }
 
+// request returns what statements may fit in a target, whatever its name is.
+func (w *world) request(t target) *statement.Request {
+	t.name = ""
+	r := w.requests[t]
+	if r == nil {
+		r = &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub, Namespace: t.namespace}
+		w.requests[t] = r
+	}
+	return r
+}
+
 // fitting returns the statements that may fit a target in its namespace.
-func (t *target) fitting(list []*statement.Statement) (out []*statement.Statement) {
-	r := &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub, Namespace: t.namespace}
+func (w *world) fitting(t target, list []*statement.Statement) (out []*statement.Statement) {
+	r := w.request(t)
 	for _, s := range list {
 		if (s.Namespace == "" || s.Namespace == t.namespace) && s.MayFit(r) && s.MayConcern(r) && s.MayHold(r) {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// denying returns the statements of deny policies that may fit a target.
+func (w *world) denying(t target) []*statement.Statement {
+	t.name = ""
+	list, known := w.denials[t]
+	if !known {
+		list = w.fitting(t, w.Deny)
+		w.denials[t] = list
+	}
+	return list
 }
 
 // held returns the statements of an identity, each once.
@@ -109,7 +137,7 @@ func merged(a, b map[string]any) map[string]any {
 }
 
 func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement.Statement, t target, anyName bool, stated map[string]any) (verdict, error) {
-	fits := t.fitting(held)
+	fits := w.fitting(t, held)
 	allows := slices.DeleteFunc(slices.Clone(fits), func(s *statement.Statement) bool { return s.Effect != statement.OutcomeAllow })
 	if len(allows) == 0 && !w.sealed {
 		return verdict{class: never}, nil
@@ -118,7 +146,7 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 	if anyName {
 		names = []string{standIn}
 	}
-	denials := t.fitting(w.Deny)
+	denials := w.denying(t)
 	isPlain := !w.sealed && len(denials) == 0 && len(allows) == len(fits)
 	for _, s := range allows {
 		k, isKubernetes := s.Condition.(*statement.KubernetesRule)

@@ -52,6 +52,8 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/filters/visibility":                                                    auth.Authenticated,
 	"/v1/lists/:resource":                                                       auth.Authenticated,
 	"/v1/filters/access":                                                        auth.Authenticated,
+	"GET /v1/reach":                                                             auth.Auditor,
+	"HEAD /v1/reach":                                                            auth.Auditor,
 	"/v1/escalations":                                                           auth.Auditor,
 	"/v1/verify":                                                                auth.Auditor,
 	"/v1/assertions":                                                            auth.Auditor,

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/analysis/reach"
 	"github.com/writ-policy/writ/analysis/verify"
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/api/authzen"
@@ -213,6 +214,16 @@ func questionRoutes(q *questions.API) []route {
 		{
 			methods: "GET HEAD", pattern: "/v1/assertions", role: auth.Auditor, handler: q.Assertions(),
 			about: op.For("Shows the verdicts of the assertions of the active revision.", nil, openapi.Name("Assertions")),
+		},
+		{
+			methods: "GET HEAD", pattern: "/v1/reach", role: auth.Auditor, handler: q.Reach(),
+			about: op.For("Lists who can become whom, step by step.", nil, reach.Report{}).With(
+				openapi.Parameter{Name: "from", Description: "A subject to begin with, as principals joined by commas. It may be repeated; every subject that documents name unless given."},
+				openapi.Parameter{Name: "to", Description: "A target: a principal, cluster-admin, namespace-admin:NAMESPACE, ROLE:[NAMESPACE/]NAME or any. It may be repeated; the administrators unless given."},
+				openapi.Parameter{Name: "class", Description: "The worst class of a path: certain, assumed or possible, which it is unless given."},
+				openapi.Parameter{Name: "paths", Description: "The number of paths of each pair, 1 to 10.", Schema: 0},
+				openapi.Parameter{Name: "namespace", Description: "The namespace whose administrators are targets; all unless given."},
+				openapi.Parameter{Name: "cluster", Description: "The cluster of the requests; any unless given."}),
 		},
 		{
 			methods: "POST", pattern: "/v1/escalations", role: auth.Auditor, handler: q.Escalations(),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/cmd/writ/changes"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/cmd/writ/evaluate"
@@ -229,7 +230,7 @@ func startHere(t *testing.T, in *bytes.Buffer, arguments []string) (out, talk st
 	var stdout, stderr bytes.Buffer
 	streams := cli.Streams{In: in, Out: &stdout, Err: &stderr}
 	root := &cobra.Command{SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(newCheck(streams), evaluate.NewEval(streams), evaluate.NewEffective(streams))
+	root.AddCommand(newCheck(streams), evaluate.NewEval(streams), evaluate.NewEffective(streams), changes.NewReach(streams), changes.NewShrink(streams, evaluate.DecisionTests))
 	root.SetArgs(arguments)
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		status = 2

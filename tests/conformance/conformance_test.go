@@ -29,6 +29,7 @@ var forms = map[string]func(t *testing.T, folder string) int{
 	"cases.jsonl":    testCases,
 	"discover.jsonl": testDiscover,
 	"expect.jsonl":   testExpect,
+	"expect.json":    testWhole,
 }
 
 func TestConformance(t *testing.T) {

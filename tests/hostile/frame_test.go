@@ -64,6 +64,7 @@ func init() {
 		accessAttack, reviewAttack, originAttack, visibilityAttack, dashboardAttack, gatewayAttack, effectiveAttack,
 		operationsAttack, operatorAttack, accessBatchAttack, gatewayBatchAttack, visibilityBatchAttack,
 		authzenAttack, authzenSearchAttack, dataAttack, questionAttack, verifyAttack, filterAttack, compileAttack, listAttack, rulesReviewAttack, consoleAttack, objectsAttack,
+		reachAttack,
 	}
 }
 

@@ -86,7 +86,7 @@ func init() {
 		files, gates := gateway.Generate(seed)
 		gateSites = append(gateSites, &site{files: files, gates: gates})
 	}
-	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, verifyAttack, filterAttack, compileAttack, listAttack, objectsAttack, rulesReviewAttack, consoleAttack} {
+	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, verifyAttack, filterAttack, compileAttack, listAttack, objectsAttack, rulesReviewAttack, consoleAttack, reachAttack} {
 		a.worlds = accessSites
 	}
 	for _, a := range []*attack{visibilityAttack, visibilityBatchAttack, dashboardAttack} {

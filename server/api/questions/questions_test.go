@@ -47,6 +47,11 @@ const documents = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r},
  subjects: [{kind: User, name: a}, {kind: User, name: b}, {kind: Group, name: dev}]}
 ---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: maker}, rules: [{verbs: [create], apiGroups: [apps], resources: [deployments]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: maker, namespace: lab},
+ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: maker}, subjects: [{kind: User, name: maker}]}
+---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b, namespace: shop}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r},
  subjects: [{kind: User, name: b}]}
 `
@@ -96,6 +101,7 @@ func open(t *testing.T, maxAnswer int) http.Handler {
 	mux.Handle("POST /v1/filters/visibility", admitted(auth.Authenticated, a.Filter(decision.Visibility)))
 	mux.Handle("POST /v1/filters/access", admitted(auth.Authenticated, a.Filter(decision.Access)))
 	mux.Handle("GET /v1/lists/{resource}", admitted(auth.Authenticated, a.Lists()))
+	mux.Handle("GET /v1/reach", admitted(auth.Auditor, a.Reach()))
 	mux.Handle("POST /v1/escalations", admitted(auth.Auditor, a.Escalations()))
 	mux.Handle("POST /v1/what-can", admitted(auth.Authenticated, a.WhatCan()))
 	return mux
