@@ -195,7 +195,7 @@ func TestTracesReachACollector(t *testing.T) {
 		}
 	}
 	good := received.find(t, "reload", "writ.outcome", "activated")
-	if got, want := received.steps(good), "snapshot translate build activate keep"; got != want {
+	if got, want := received.steps(good), "snapshot translate build activate verify keep"; got != want {
 		t.Errorf("steps of the first reload: got %q, want %q", got, want)
 	}
 	if got := attribute(good, "writ.revision"); got != first {

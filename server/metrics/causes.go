@@ -26,6 +26,9 @@ func causeList() string {
 // ReloadRefused counts a reload that was refused.
 func (m *Metrics) ReloadRefused(why Cause) { m.causes.WithLabelValues(string(why)).Inc() }
 
+// verdicts are those of assertions, and pending.
+var verdicts = []string{"holds", "fails", "excepted", "unknown", "vacuous", "pending"}
+
 // Asserted sets the number of assertions about the active revision by verdict.
 func (m *Metrics) Asserted(counts map[string]int) {
 	for verdict, n := range counts {

@@ -84,6 +84,9 @@ func New() *Metrics {
 	for _, cause := range causes {
 		m.causes.WithLabelValues(string(cause))
 	}
+	for _, verdict := range verdicts {
+		m.assertions.WithLabelValues(verdict)
+	}
 	for _, reason := range reasons {
 		m.bounded.WithLabelValues(string(reason))
 	}

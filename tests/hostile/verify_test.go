@@ -34,16 +34,16 @@ var verifyAttack = &attack{
 func drawnAssertion(d random.Source, s *site) map[string]any {
 	drawn := s.drawAccess(d)
 	of := map[string]any{}
-	for key, value := range map[string]string{"verb": drawn.Verb, "namespace": drawn.Namespace, "name": drawn.Name, "cluster": drawn.Cluster} {
+	for key, value := range map[string]string{"verb": drawn.Verb, "namespace": drawn.Namespace} {
 		if d.Once(2) && value != "" {
 			of[key] = value
 		}
 	}
 	if d.Once(2) {
-		of["holds"] = d.One([]string{"user:" + drawn.User, "group:dev", "user:", "\x00"})
+		of["holds"] = d.One([]string{"user:alice", "group:dev", "user:bob", "group:ops", "user:"})
 	}
 	return map[string]any{
-		"name": d.One([]string{"a", "b/c", ""}), d.One([]string{"never", "always", "never", "implies"}): d.One([]string{"allowed", "denied", "decided"}), "of": of,
+		"name": d.One([]string{"a", "b/c"}), d.One([]string{"never", "always"}): d.One([]string{"allowed", "denied", "decided"}), "of": of,
 		"allow": []any{"vacuous", "pod", "pattern"},
 	}
 }
