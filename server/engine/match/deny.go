@@ -31,9 +31,11 @@ type datedPolicy struct {
 // denial is a rule of a policy, or its pod security.
 type denial struct {
 	policy *tables.DenyPolicy
-	isPod  bool
-	scope  rule.Rule
-	rule   rule.Rule
+	// bySession states that sessions count: the scope names sessions or escalations, or pods are
+	// judged, for which sessions have overrides.
+	bySession bool
+	scope     rule.Rule
+	rule      rule.Rule
 }
 
 // NewDenials indexes the deny policies of the tables. It returns nil, which stands for
@@ -58,9 +60,9 @@ func DenialsOf(policies []tables.DenyPolicy) *Denials {
 	d := &Denials{policies: policies, byResource: make(map[string][]*denial)}
 	for i := range policies {
 		policy := &policies[i]
-		scope := rule.Scope(policy)
+		scope, bySession := rule.Scope(policy), len(policy.Sessions)+len(policy.EscalationRefs) > 0
 		for j := range policy.Rules {
-			d.add(&denial{policy, false, scope, rule.Deny(&policy.Rules[j])}, policy.Rules[j].Resources)
+			d.add(&denial{policy, bySession, scope, rule.Deny(&policy.Rules[j])}, policy.Rules[j].Resources)
 		}
 		d.impersonation = d.impersonation || len(policy.Impersonation) > 0
 		if policy.Pod != nil {
@@ -118,15 +120,14 @@ func (d *Denials) CanConcern(r *decision.Request, f Forms, valid []*tables.Sessi
 }
 
 // ReadsSessions reports whether what policies decide on a request that they can concern may
-// depend on the valid sessions of its user: a policy that is not in scope as the request is sent,
-// or that judges pods, for which sessions have overrides. False is certain.
+// depend on the valid sessions of its user. False is certain.
 func (d *Denials) ReadsSessions(r *decision.Request, f Forms) bool {
 	if d == nil || d.impersonation {
 		return true
 	}
 	a := askedOf(r, f, nil)
 	return d.has(f, func(n *denial) bool {
-		return n.rule.Match(&a.words) != rule.No && (n.isPod || n.scope.Match(&a.words) != rule.Yes)
+		return n.bySession && n.rule.Match(&a.words) != rule.No
 	})
 }
 
