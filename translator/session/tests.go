@@ -92,7 +92,7 @@ func ofUser(user, cluster string, by ...string) map[string]any {
 // validRows are when and for whom a session is valid, with what it lends.
 func validRows(s *tables.Session) []testRow {
 	r := &rows{of: [2]string{s.Namespace, s.Name}}
-	lends := []any{s.Groups, s.Owner, slices.Concat([]string{}, s.Policies)}
+	lends := []any{s.Groups, s.Owner, append([]string{}, s.Policies...)}
 	if !s.MayHold() {
 		r.add("never valid", ofUser(s.User, s.Cluster), 0)
 		return r.list
