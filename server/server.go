@@ -318,23 +318,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.waitForReload(followed)
 	defer stop()
 	go func() { defer close(followed); s.follow(observed) }()
-	work.Go(func() { s.refresh(background) })
-	work.Go(func() { s.audit.Run(observed) })
-	work.Go(func() { s.explorer.Run(background) })
-	work.Go(func() { s.proofs.Run(observed) })
-	if s.clusters != nil {
-		work.Go(func() { s.watchCompanions(background) })
-	}
-	if s.decisions != nil {
-		work.Go(func() { s.decisions.Run(background) })
-	}
-	if s.issuer != nil {
-		var keys fileReload
-		work.Go(func() {
-			s.issuer.Run(observed, func(changed bool, err error) { keys.log(s.log, "keys of the issuer", changed, err) })
-		})
-	}
-
+	s.runBackground(background, observed, &work)
 	web := s.web()
 	ended := make(chan error, 2+len(others))
 	work.Go(func() { ended <- s.serve(web, listener) })
@@ -352,6 +336,27 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return s.drain(web, proxies)
+}
+
+// runBackground starts what runs beside the listeners, until background is done. observed is
+// background with the observers of steps.
+func (s *Server) runBackground(background, observed context.Context, work *sync.WaitGroup) {
+	work.Go(func() { s.refresh(background) })
+	work.Go(func() { s.audit.Run(observed) })
+	work.Go(func() { s.explorer.Run(background) })
+	work.Go(func() { s.proofs.Run(observed) })
+	if s.clusters != nil {
+		work.Go(func() { s.watchCompanions(background) })
+	}
+	if s.decisions != nil {
+		work.Go(func() { s.decisions.Run(background) })
+	}
+	if s.issuer != nil {
+		var keys fileReload
+		work.Go(func() {
+			s.issuer.Run(observed, func(changed bool, err error) { keys.log(s.log, "keys of the issuer", changed, err) })
+		})
+	}
 }
 
 func (s *Server) web() *http.Server {

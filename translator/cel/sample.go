@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"errors"
 	"slices"
 
 	celgo "cel.dev/cel-go/cel"
@@ -18,14 +19,8 @@ type Sample struct {
 	program   celgo.Program
 }
 
-// Outcome is what the evaluation of an expression comes to.
-type Outcome string
-
-const (
-	valued  Outcome = "value"
-	Missing Outcome = "missing" // it reads a key that is absent
-	failed  Outcome = "failed"
-)
+// ErrMissing is the error of an expression that reads a key that is absent.
+var ErrMissing = errors.New("the expression reads a key that is absent")
 
 // NewSample returns the sample of an expression. It returns false for one that is not valid
 // in env, and for one whose value cel-go may compute in another way: it reads a timestamp,
@@ -65,16 +60,17 @@ func startsWith(path, with []string) bool {
 }
 
 // Evaluate returns the value of the expression for variables in JSON. The value is a string, a
-// bool, an int64, nil for null, or another value of cel-go.
-func (s *Sample) Evaluate(variables map[string]any) (value any, outcome Outcome) {
+// bool, an int64, nil for null, or another value of cel-go. The error is ErrMissing, or that of
+// the evaluation.
+func (s *Sample) Evaluate(variables map[string]any) (value any, err error) {
 	out, _, err := s.program.Eval(celValue(variables).(map[string]any))
 	switch {
 	case err != nil && isMissing(err):
-		return nil, Missing
+		return nil, ErrMissing
 	case err != nil:
-		return nil, failed
+		return nil, err
 	case out == types.NullValue:
-		return nil, valued
+		return nil, nil
 	}
-	return out.Value(), valued
+	return out.Value(), nil
 }

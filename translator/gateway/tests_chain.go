@@ -36,29 +36,37 @@ func chainTests(lowered *tables.Gateway, files map[string][]byte) {
 	}
 }
 
+// constants are what the rules of an effective policy answer in its test, whatever the request.
+type constants struct {
+	patterns         map[string]string
+	denials, reviews map[string]any
+}
+
+func constantsOf(steps *tables.GatewaySteps) constants {
+	c := constants{make(map[string]string), make(map[string]any), make(map[string]any)}
+	for name, rule := range map[string]*tables.NamedRule{"unauthenticated": steps.Unauthenticated, "unauthorized": steps.Unauthorized} {
+		if rule != nil {
+			c.denials[rule.Name] = name
+		}
+	}
+	for _, rule := range steps.Authorization {
+		if rule.Rule.Authorization.Review != nil {
+			c.reviews[rule.Name] = rule.Name
+		}
+	}
+	for pattern, rule := range steps.Patterns {
+		c.patterns[pattern] = rule.Name
+	}
+	return c
+}
+
 func chainTest(steps *tables.GatewaySteps) []byte {
-	end := "_identified"
+	end, c := "_identified", constantsOf(steps)
 	switch {
 	case len(steps.Items) > 0:
 		end = fmt.Sprintf("_answered_%d", len(steps.Items)-1)
 	case len(steps.Authorization) > 0:
 		end = "_end"
-	}
-	denials := make(map[string]any)
-	for name, rule := range map[string]*tables.NamedRule{"unauthenticated": steps.Unauthenticated, "unauthorized": steps.Unauthorized} {
-		if rule != nil {
-			denials[rule.Name] = name
-		}
-	}
-	reviews := make(map[string]any)
-	for _, rule := range steps.Authorization {
-		if rule.Rule.Authorization.Review != nil {
-			reviews[rule.Name] = rule.Name
-		}
-	}
-	patterns := make(map[string]string, len(steps.Patterns))
-	for pattern, rule := range steps.Patterns {
-		patterns[pattern] = rule.Name
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `# METADATA
@@ -93,8 +101,8 @@ test_rules[note] if {
 }
 
 _input := {"request": {"host": "writ.example", "method": "GET", "path": "/"}}
-`, steps.ID, end, regotext.Constant(patterns), regotext.Constant(denials), regotext.Constant(reviews))
-	if len(reviews) > 0 {
+`, steps.ID, end, regotext.Constant(c.patterns), regotext.Constant(c.denials), regotext.Constant(c.reviews))
+	if len(c.reviews) > 0 {
 		fmt.Fprintf(&out, "\n_found[\"reviews\"] := sort(%s.reviews)\n", steps.ID)
 	}
 	out.WriteString("\n_rows := {\n")

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/base64"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -297,9 +298,9 @@ func (s *sampler) all(conditions []tables.RequestCondition, input map[string]any
 func (s *sampler) holds(c *tables.RequestCondition, input map[string]any) truth {
 	switch {
 	case c.Predicate != "":
-		value, outcome := s.samples[c.Predicate].Evaluate(input)
+		value, err := s.samples[c.Predicate].Evaluate(input)
 		switch holds, isBool := value.(bool); {
-		case outcome == cel.Missing || isBool && !holds:
+		case errors.Is(err, cel.ErrMissing) || isBool && !holds:
 			return no
 		case isBool:
 			return yes

@@ -17,7 +17,7 @@ func TestLists(t *testing.T) {
 		status               int
 		want                 string // in the body
 	}{
-		{"of the caller", "t-a", "pods?verb=get", 200, `"items":[{"namespace":"shop","names":"*"}],"others":{"kind":"always"},"total":1,"next":null,"until":null`},
+		{"of the caller", "t-a", "pods?verb=get", 200, `"items":[{"namespace":"lab","names":"*"},{"namespace":"shop","names":"*"}],"others":{"kind":"always"},"total":2,"next":null,"until":null`},
 		{"the question", "t-a", "pods?verb=get", 200, `{"question":{"user":"a","groups":["dev"],"verb":"get","apiGroup":"","resource":"pods","cluster":""},"universe":"documents","clusterScoped":true,`},
 		{"list is the verb", "t-a", "pods", 200, `"items":[],"others":{"kind":"never"},"total":0`},
 		{"about another user", "t-a", "pods?user=b", 403, "only auditors"},
