@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
@@ -81,7 +82,7 @@ func named(d *decision.Decision) (list []string) {
 func TestSessionsAreThoseOfDecisions(t *testing.T) {
 	instants := access.Instants()
 	asked, unasked, because, refused := 0, 0, 0, 0
-	for seed := uint64(1); seed <= 30; seed++ {
+	for seed := uint64(1); seed <= uint64(max(12, gate.Times(1))); seed++ {
 		files, world := access.GenerateDated(seed)
 		d := newDated(t, files)
 		requests := world.Requests(60)
@@ -133,7 +134,7 @@ func TestSessionsAreThoseOfDecisions(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests were asked, %d sessions have none, %d decisions name a session, %d are refused", asked, unasked, because, refused)
-	if asked < 60 || because < 20 || refused < 100 {
+	if asked < 20 || because < 20 || refused < 100 {
 		t.Error("which proves little")
 	}
 }
