@@ -34,7 +34,6 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	if out.bundle != nil && out.err == nil {
 		r.setBundle(out.bundle, now)
 	}
-	s.Ready = r.Ready()
 	late := out.err != nil || out.stale != nil || r.behind
 	s.Degraded = s.Ready && late
 	switch {

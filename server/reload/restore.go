@@ -52,17 +52,13 @@ func (r *Reloader) restore(ctx context.Context) {
 	b, err := r.activateStored(ctx, r.state.load)
 	defer func() { whole.End(err) }()
 	r.setStateError(err)
-	now := r.o.Now()
-	r.statusMu.Lock()
-	if err == nil {
-		r.setBundle(b, now)
-		r.status.Ready, r.status.Degraded, r.status.Source = true, true, fromState
-	}
-	r.statusMu.Unlock()
 	if err != nil {
 		r.o.Logger.Error("the stored revision cannot be activated", "error", err)
 		return
 	}
+	r.statusMu.Lock()
+	r.status.Degraded, r.status.Source = true, fromState
+	r.statusMu.Unlock()
 	r.state.saved = b.Manifest.Revision
 	r.o.Observer.Degraded(true)
 	r.o.Observer.Serves(b.Manifest.Revision)

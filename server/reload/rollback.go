@@ -127,7 +127,7 @@ func (r *Reloader) recordPin(b *bundles.Bundle) {
 	r.good, r.refused = translation{}, translation{} // newer documents are compared with it
 	r.statusMu.Lock()
 	r.setBundle(b, now)
-	r.status.Pinned, r.status.Source, r.status.Ready = r.pinned, fromRollback, true
+	r.status.Pinned, r.status.Source = r.pinned, fromRollback
 	r.status.Degraded = r.status.Degraded || r.behind
 	degraded := r.status.Degraded
 	r.statusMu.Unlock()
