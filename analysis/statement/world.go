@@ -39,11 +39,20 @@ type Source interface {
 // computes is not kept. It is nil without a revision, and for a bundle whose tables lack deny
 // policies.
 func Of(s Source) *World {
+	w := WholeOf(s)
+	if w == nil {
+		return nil
+	}
+	return w.At(dates.Of(s.Now()))
+}
+
+// WholeOf is Of all documents, whenever they hold.
+func WholeOf(s Source) *World {
 	r := s.Tables()
 	if len(r.Tables) == 0 || !IsComplete(r.Tables, r.Features) {
 		return nil
 	}
-	return NewWorld(*r).At(dates.Of(s.Now()))
+	return NewWorld(*r)
 }
 
 // IsComplete reports whether a bundle has all tables that statements are made of. Bundles

@@ -24,14 +24,14 @@ var latest struct {
 // worldOf returns all documents of the revision, nil if its bundle lacks what filters are made
 // of.
 func worldOf(p decision.Policies) *statement.World {
-	r := p.Tables()
-	if len(r.Tables) == 0 || !statement.IsComplete(r.Tables, r.Features) {
+	list := p.Tables().Tables
+	if len(list) == 0 {
 		return nil
 	}
 	latest.mu.Lock()
 	defer latest.mu.Unlock()
-	if latest.of != &r.Tables[0] || latest.asked == maxAsked {
-		latest.of, latest.world, latest.asked = &r.Tables[0], statement.NewWorld(*r), 0
+	if latest.of != &list[0] || latest.asked == maxAsked {
+		latest.of, latest.world, latest.asked = &list[0], statement.WholeOf(p), 0
 	}
 	latest.asked++
 	return latest.world
