@@ -2,7 +2,6 @@ package questions
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/writ-policy/writ/server/api/exchange"
@@ -35,7 +34,7 @@ func (a *API) Verify() http.HandlerFunc {
 			if refused != nil {
 				return b, refused
 			}
-			return a.encoded(b, found)
+			return a.encoded(b, found, generalAdvice)
 		},
 	})
 }
@@ -48,19 +47,7 @@ func (a *API) Assertions() http.HandlerFunc {
 			if a.Proofs == nil {
 				return nil, withoutStatements
 			}
-			return a.encoded(nil, a.Proofs.Served())
+			return a.encoded(nil, a.Proofs.Served(), generalAdvice)
 		},
 	})
-}
-
-// encoded appends an answer that is not too large to b.
-func (a *API) encoded(b []byte, answer any) ([]byte, *exchange.Refusal) {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // strings, numbers and what JSON was read from
-	}
-	if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
-		return b, TooLarge(len(text), a.MaxAnswer)
-	}
-	return append(append(b, text...), '\n'), nil
 }

@@ -2,10 +2,8 @@ package questions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,15 +53,7 @@ func (a *API) Lists() http.HandlerFunc {
 			if refused != nil {
 				return nil, refused
 			}
-			text, err := json.Marshal(part.Page())
-			if err != nil {
-				panic(err) // texts, numbers and lists
-			}
-			if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
-				return nil, &exchange.Refusal{Status: http.StatusRequestEntityTooLarge,
-					Message: fmt.Sprintf("the answer has %d bytes, and the server sends at most %d (--max-answer): ask for pages with ?limit=", len(text), a.MaxAnswer)}
-			}
-			return append(text, '\n'), nil
+			return a.encoded(nil, part.Page(), "ask for pages with ?limit=")
 		},
 	})
 }
@@ -147,18 +137,11 @@ var listParameters = map[string]bool{
 
 // parseList reads the address of a list.
 func parseList(r *http.Request) (*listQuery, *exchange.Refusal) {
-	given, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, exchange.MalformedQuery
+	given, refused := parametersOf(r.URL.RawQuery, listParameters)
+	if refused != nil {
+		return nil, refused
 	}
-	for key, values := range given {
-		switch isList, known := listParameters[key]; {
-		case !known:
-			return nil, exchange.BadRequest(key, fmt.Sprintf("unknown parameter %q", key))
-		case !isList && len(values) > 1:
-			return nil, exchange.BadRequest(key, fmt.Sprintf("the parameter %s must be given once", key))
-		}
-	}
+	var err error
 	q := &listQuery{cursor: given.Get("cursor"), isOfCaller: !given.Has("user") && !given.Has("group")}
 	q.Question = lists.Question{
 		User: given.Get("user"), Groups: given["group"], Verb: "list", APIGroup: given.Get("apiGroup"),

@@ -5,6 +5,7 @@ package questions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -133,17 +134,53 @@ func (a *API) handler(answer func(context.Context, *http.Request, *question.Aske
 			if refused != nil {
 				return b, refused
 			}
-			return a.encoded(b, found)
+			return a.encoded(b, found, generalAdvice)
 		},
 	})
 }
 
 var withoutStatements = &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "no revision is active, or its bundle has no table of its deny policies"}
 
+// generalAdvice is how to get a smaller answer to most questions.
+const generalAdvice = "state more of the request, or ask for pages with ?limit= and ?after="
+
 // TooLarge is the refusal of an answer with more bytes than the server sends.
-func TooLarge(size, most int) *exchange.Refusal {
+func TooLarge(size, most int) *exchange.Refusal { return tooLarge(size, most, generalAdvice) }
+
+func tooLarge(size, most int, advice string) *exchange.Refusal {
 	return &exchange.Refusal{Status: http.StatusRequestEntityTooLarge,
-		Message: fmt.Sprintf("the answer has %d bytes, and the server sends at most %d (--max-answer): state more of the request, or ask for pages with ?limit= and ?after=", size, most)}
+		Message: fmt.Sprintf("the answer has %d bytes, and the server sends at most %d (--max-answer): %s", size, most, advice)}
+}
+
+// encoded appends an answer to b. One that is too large is refused, with advice on how to get
+// a smaller one.
+func (a *API) encoded(b []byte, answer any, advice string) ([]byte, *exchange.Refusal) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // strings, numbers and what JSON was read from
+	}
+	if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
+		return b, tooLarge(len(text), a.MaxAnswer, advice)
+	}
+	return append(append(b, text...), '\n'), nil
+}
+
+// parametersOf reads the parameters of an address, of which known has the names, and whether
+// one may be repeated.
+func parametersOf(raw string, known map[string]bool) (url.Values, *exchange.Refusal) {
+	given, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, exchange.MalformedQuery
+	}
+	for key, values := range given {
+		switch isList, isKnown := known[key]; {
+		case !isKnown:
+			return nil, exchange.BadRequest(key, fmt.Sprintf("unknown parameter %q", key))
+		case !isList && len(values) > 1:
+			return nil, exchange.BadRequest(key, fmt.Sprintf("the parameter %s must be given once", key))
+		}
+	}
+	return given, nil
 }
 
 func refusalOf(err error) *exchange.Refusal {

@@ -2,11 +2,9 @@ package questions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,15 +37,7 @@ func (a *API) Reach() http.HandlerFunc {
 			if err != nil {
 				return nil, reachRefusal(err)
 			}
-			text, err := json.Marshal(report)
-			if err != nil {
-				panic(err) // strings, numbers and lists
-			}
-			if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
-				return nil, &exchange.Refusal{Status: http.StatusRequestEntityTooLarge,
-					Message: fmt.Sprintf("the answer has %d bytes, and the server sends at most %d (--max-answer): name a subject or a target with ?from= and ?to=", len(text), a.MaxAnswer)}
-			}
-			return append(text, '\n'), nil
+			return a.encoded(nil, report, "name a subject or a target with ?from= and ?to=")
 		},
 	})
 }
@@ -87,17 +77,11 @@ var reachParameters = map[string]bool{"from": true, "to": true, "class": false, 
 
 // reachOf reads the address of a question about paths.
 func reachOf(raw string) (*reach.Options, *exchange.Refusal) {
-	given, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, exchange.MalformedQuery
+	given, refused := parametersOf(raw, reachParameters)
+	if refused != nil {
+		return nil, refused
 	}
 	for key, values := range given {
-		switch isList, known := reachParameters[key]; {
-		case !known:
-			return nil, exchange.BadRequest(key, fmt.Sprintf("unknown parameter %q", key))
-		case !isList && len(values) > 1:
-			return nil, exchange.BadRequest(key, fmt.Sprintf("the parameter %s must be given once", key))
-		}
 		if key != "namespace" && key != "cluster" && slices.Contains(values, "") {
 			return nil, exchange.BadRequest(key, key+" must not be empty")
 		}
@@ -114,6 +98,7 @@ func reachOf(raw string) (*reach.Options, *exchange.Refusal) {
 		o.Class = class
 	}
 	if text := given.Get("paths"); text != "" {
+		var err error
 		if o.Paths, err = strconv.Atoi(text); err != nil || o.Paths < 1 || o.Paths > maxPaths {
 			return nil, exchange.BadRequest("paths", fmt.Sprintf("paths must be a number from 1 to %d", maxPaths))
 		}
