@@ -55,14 +55,33 @@ func clientOf(t *testing.T, address string) authv3.AuthorizationClient {
 	return authv3.NewAuthorizationClient(connection)
 }
 
-// sendHalf begins calls on one connection, each with half of a message of size bytes,
-// and sends on ended when one ends.
-func sendHalf(t *testing.T, address string, calls, size int, ended chan<- struct{}) {
+// connectionOf returns a client whose calls share a connection, and may be half sent.
+func connectionOf(t *testing.T) *http.Transport {
 	t.Helper()
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
 	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// checkOf returns the call of a check whose message is read from body.
+func checkOf(t *testing.T, address string, body io.Reader) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+authv3.Authorization_Check_FullMethodName, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/grpc")
+	r.Header.Set("Te", "trailers")
+	return r
+}
+
+// sendHalf begins calls on one connection, each with half of a message of size bytes,
+// and sends on ended when one ends.
+func sendHalf(t *testing.T, address string, calls, size int, ended chan<- struct{}) {
+	t.Helper()
+	transport := connectionOf(t)
 	for range calls {
 		body, send := io.Pipe()
 		t.Cleanup(func() { _ = send.Close() })
@@ -71,12 +90,7 @@ func sendHalf(t *testing.T, address string, calls, size int, ended chan<- struct
 			binary.BigEndian.PutUint32(message[1:], uint32(size))
 			_, _ = send.Write(message)
 		}()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+authv3.Authorization_Check_FullMethodName, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/grpc")
-		r.Header.Set("Te", "trailers")
+		r := checkOf(t, address, body)
 		go func() {
 			response, err := transport.RoundTrip(r)
 			if err == nil {
@@ -153,16 +167,8 @@ func TestAFloodLosesItsOwnPlaces(t *testing.T) {
 	message := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(content)))
 	message = append(message, content...)
 	body, send := io.Pipe()
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols}
-	t.Cleanup(transport.CloseIdleConnections)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+authv3.Authorization_Check_FullMethodName, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/grpc")
-	r.Header.Set("Te", "trailers")
+	transport := connectionOf(t)
+	r := checkOf(t, address, body)
 	result := make(chan string, 1)
 	go func() {
 		response, err := transport.RoundTrip(r)
