@@ -61,8 +61,9 @@ func (f *fake) Access(ctx context.Context, r *decision.Request) decision.Decisio
 		d.Allowed, d.Denied, d.Reason = true, true, "both"
 	case r.Verb == "delete":
 		d.Denied = true
-		d.Reason = "denied by RoleBinding hammer/careful (Role hammer/no-deletes, rule 0); would be allowed by RoleBinding hammer/editors (Role master/edit, rule 0)"
+		d.Reason = "denied by RoleBinding hammer/careful (Role hammer/no-deletes, rule 0); would be allowed by RoleBinding hammer/editors (Role master/edit, rule 0) until 2099-01-01T00:00:00Z"
 		d.Matched = append(d.Matched, matched("deny", "hammer", "careful", "hammer", "no-deletes"), matched("allow", "hammer", "editors", "master", "edit"))
+		d.Matched[1].Until = "2099-01-01T00:00:00Z"
 	case r.User == "clark" || admin:
 		d.Allowed = true
 		d.Reason = "allowed by RoleBinding master/admins (Role master/cluster-admin, rule 0)"

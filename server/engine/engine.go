@@ -138,7 +138,10 @@ func (e *Engine) Revision() string { return e.revision }
 func (e *Engine) Now() time.Time { return e.now() }
 
 // At implements decision.Policies.
-func (e *Engine) At(now time.Time) decision.Policies {
+func (e *Engine) At(now time.Time) decision.Policies { return e.then(now) }
+
+// then returns the engine with a clock that does not move.
+func (e *Engine) then(now time.Time) *Engine {
 	then := *e
 	then.now = func() time.Time { return now }
 	then.Policies = e.Policies.At(now)

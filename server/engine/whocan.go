@@ -7,14 +7,17 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // WhoCan decides the request for each subject of bindings that apply to it: users
 // without groups, groups without a user. Subjects whose bindings refer to the same
 // roles in the same scopes get the same decision, so each such set of roles is decided
-// once, unless a rule depends on the user.
+// once, unless a rule depends on the user. The clock is read once for all of them.
 func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCan {
+	now := e.now()
+	e = e.then(now)
 	answer := decision.WhoCan{
 		Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, Revision: e.revision,
 	}
@@ -31,7 +34,7 @@ func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCa
 		warnings["pod security is left out: the question names no pod"] = true
 	}
 	for _, subject := range e.inReach(r) {
-		set, same := e.bindingsOf(r, subject)
+		set, same := e.bindingsOf(r, subject, dates.Of(now))
 		d, ok := decisions[set]
 		if !ok || !same {
 			d = e.decide(ctx, evaluation{request: asked(r, subject), anonymous: true})
@@ -108,15 +111,18 @@ func (e *Engine) inReach(r *decision.Request) []string {
 	return slices.Sorted(maps.Keys(subjects))
 }
 
-// bindingsOf returns a key for the roles of the subject's bindings and their scopes. same
-// is false if the decision may depend on the subject in other ways.
-func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, same bool) {
+// bindingsOf returns a key for the roles of the subject's bindings that hold at an instant,
+// and their scopes. same is false if the decision may depend on the subject in other ways.
+func (e *Engine) bindingsOf(r *decision.Request, subject string, at dates.Instant) (set string, same bool) {
 	roles := make(map[string]bool)
 	// The override of pod security by an escalation depends on groups.
 	same = r.Pod == nil || !e.features.Has(tables.FeatureDenyPolicies)
 	note := func(keys []string) {
 		for _, key := range keys {
 			binding := e.access.Bindings.At(key)
+			if !binding.Dates.Holds(at) {
+				continue
+			}
 			scope := "local "
 			if binding.Cluster {
 				scope = "cluster "

@@ -274,12 +274,17 @@ func (b *Binding) Step(deny bool) int {
 
 // StepOf is Step for a binding that a decision names.
 func (a *Access) StepOf(apiVersion, namespace, name string, deny bool) int {
+	binding := a.BindingOf(apiVersion, namespace, name)
+	return binding.Step(deny)
+}
+
+// BindingOf returns the binding that a decision names, the zero value if it does not exist.
+func (a *Access) BindingOf(apiVersion, namespace, name string) Binding {
 	family := FamilyKubernetes
 	if strings.HasPrefix(apiVersion, "writ.dev/") {
 		family = FamilyOrigin
 	}
-	binding := a.Bindings.At(BindingKey(family, namespace, name))
-	return binding.Step(deny)
+	return a.Bindings.At(BindingKey(family, namespace, name))
 }
 
 // At returns the tables without what does not hold at an instant: the list itself if

@@ -44,13 +44,17 @@ func allowReason(d *decision.Decision) string {
 	return ""
 }
 
-// describe names a rule as reasons do.
+// describe names a rule as reasons do, and when it ends.
 func describe(m *decision.Matched) string {
-	text := m.Kind + " " + qualified(m.Namespace, m.Name)
-	if m.Role == nil {
-		return text + " (rule " + strconv.Itoa(m.Rule) + ")"
+	text := m.Kind + " " + qualified(m.Namespace, m.Name) + " ("
+	if m.Role != nil {
+		text += m.Role.Kind + " " + qualified(m.Role.Namespace, m.Role.Name) + ", "
 	}
-	return text + " (" + m.Role.Kind + " " + qualified(m.Role.Namespace, m.Role.Name) + ", rule " + strconv.Itoa(m.Rule) + ")"
+	text += "rule " + strconv.Itoa(m.Rule) + ")"
+	if m.Until != "" {
+		text += " until " + m.Until
+	}
+	return text
 }
 
 func qualified(namespace, name string) string {
