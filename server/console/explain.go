@@ -113,10 +113,21 @@ type Step struct {
 	Source string `json:"source,omitempty"`
 	// Matched are the rules that matched, in the order of precedence.
 	Matched []Matched `json:"matched"`
+	// Dated are the rules that match at another time alone, at the access point: those that
+	// begin, the first one first, then those that ended, the last one first. Callers who may
+	// ask about themselves alone see those that allow.
+	Dated []Dated `json:"dated,omitempty"`
 	// Policies are the deny policies in the order of evaluation, at the first step, for
 	// auditors. MorePolicies is how many are left out.
 	Policies     []StepPolicy `json:"policies,omitempty"`
 	MorePolicies int          `json:"morePolicies,omitempty"`
+}
+
+// Dated is a rule that does not match at the time of an explanation.
+type Dated struct {
+	Matched
+	// Why is "begins T" or "ended T".
+	Why string `json:"why"`
 }
 
 // StepPolicy is a deny policy that is asked before rules are.

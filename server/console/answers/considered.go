@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/visibility"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -162,4 +164,96 @@ func (v *viewer) gatewayPolicies(answer json.RawMessage) []console.Step {
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// maxBoundaries is how many times are looked at, before and after that of an explanation, at
+// which a document begins or ends.
+const maxBoundaries = 16
+
+// addDated adds to the steps that were asked the rules that match the request at another time
+// alone. The request is decided between each two boundaries that matter to it, so that facts,
+// sessions and restrictions count as they do in decisions.
+func (v *viewer) addDated(ctx context.Context, c console.Caller, steps []console.Step, r *decision.Request, now *decision.Decision, at dates.Instant) {
+	known := make(map[string]bool)
+	for i := range now.Matched {
+		known[matchKey(&now.Matched[i])] = true
+	}
+	look := func(at dates.Instant, seen map[string]bool, why func(*decision.Matched) string) dates.Span {
+		d := v.policies.At(at.Time()).Access(ctx, r)
+		for i := range d.Matched {
+			m := &d.Matched[i]
+			n := slices.IndexFunc(steps, func(s console.Step) bool { return s.Step == v.stepOf(m) })
+			isSeen := seen[matchKey(m)]
+			seen[matchKey(m)] = true
+			if !isSeen && n >= 0 && isAsked(&steps[n]) && (c.SeesAll || m.Effect == tables.EffectAllow) {
+				steps[n].Dated = append(steps[n].Dated, console.Dated{Matched: matchedView(m), Why: why(m)})
+			}
+		}
+		return d.Span
+	}
+	seen, bound := maps.Clone(known), now.Span.End
+	for n := 0; n < maxBoundaries && bound != nil && ctx.Err() == nil; n++ {
+		bound = look(*bound, seen, func(m *decision.Matched) string { return "begins " + v.beginOf(m, at, *bound).String() }).End
+	}
+	seen, bound = known, now.Span.Begin
+	for n := 0; n < maxBoundaries && bound != nil && ctx.Err() == nil; n++ {
+		bound = look(*bound-1, seen, func(m *decision.Matched) string { return "ended " + endedOf(m, at, *bound).String() }).Begin
+	}
+}
+
+// isAsked reports whether what matches at a step would be among its matches. A deny policy
+// that decides hides others, and a step that was not asked all of its rules.
+func isAsked(s *console.Step) bool {
+	return s.State != console.NotAsked && (s.Step > tables.StepDenyPolicy || s.State != console.Decides)
+}
+
+func matchKey(m *decision.Matched) string {
+	return string(mustJSON([]any{m.APIVersion, m.Kind, m.Namespace, m.Name, m.Rule}))
+}
+
+// beginOf returns when a match begins: when its document does, and the first of its sessions.
+// It is the boundary for a policy that a session brings into scope.
+func (v *viewer) beginOf(m *decision.Matched, at, boundary dates.Instant) dates.Instant {
+	from := func(p *dates.Period) dates.Instant {
+		if p == nil || p.From == nil {
+			return at
+		}
+		return *p.From
+	}
+	begin := max(at, from(v.datesOf(m)))
+	if len(m.Via) > 0 {
+		sessions, first := tables.Of[*tables.Sessions](v.revision.tables), boundary
+		for _, via := range m.Via {
+			first = min(first, from(sessions.Sessions.At(via.Name).Dates))
+		}
+		begin = max(begin, first)
+	}
+	if begin == at {
+		return boundary
+	}
+	return begin
+}
+
+// endedOf returns when a match ended: its own end, or the boundary for a policy that a session
+// brought into scope.
+func endedOf(m *decision.Matched, at, boundary dates.Instant) dates.Instant {
+	if until, err := dates.Parse(m.Until); err == nil && dates.Of(until) <= at {
+		return dates.Of(until)
+	}
+	return boundary
+}
+
+// datesOf returns when the document of a match holds, nil for always.
+func (v *viewer) datesOf(m *decision.Matched) *dates.Period {
+	switch {
+	case m.Kind == kindDebug:
+		return tables.Of[*tables.Sessions](v.revision.tables).Debug.At(m.Namespace + " " + m.Name).Dates
+	case m.Role == nil:
+		if p := policyOf(tables.Of[*tables.Deny](v.revision.tables), m.Name); p != nil {
+			return p.Dates
+		}
+		return nil
+	}
+	b := tables.Of[*tables.Access](v.revision.tables).BindingOf(m.APIVersion, m.Namespace, m.Name)
+	return b.Dates
 }

@@ -73,6 +73,7 @@ func (v *viewer) explain(ctx context.Context, c console.Caller, point string, e 
 	d := then.Access(ctx, r)
 	e.Request = r.Encode()
 	e.Steps = v.ladder(&d)
+	v.addDated(ctx, c, e.Steps, r, &d, dates.Of(at))
 	if c.SeesAll {
 		i := slices.IndexFunc(e.Steps, func(s console.Step) bool { return s.Step == tables.StepDenyPolicy })
 		e.Steps[i].Policies, e.Steps[i].MorePolicies = v.denyPolicies(&e.Steps[i], dates.Of(at))

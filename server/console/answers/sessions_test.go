@@ -220,3 +220,63 @@ func TestStepsOfSessions(t *testing.T) {
 		t.Errorf("without a debug session: got %+v", steps)
 	}
 }
+
+// A step lists the rules that match at another time alone, with when they begin or ended, also
+// where a denial at that time hides them from decisions.
+func TestStepsAtOtherTimes(t *testing.T) {
+	binding := func(name, group, dates string) string {
+		return `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: ` + name + `, annotations: {` + dates + `}},
+ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nodes}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: ` + group + `}]}
+---
+`
+	}
+	lent := func(name, from, until string) string {
+		s := session(name, "bob", "one", `{state: Approved, approvedAt: "`+from+`", expiresAt: "`+until+`"}`)
+		return strings.Replace(s, "grantedGroup: root", "grantedGroup: night", 1) + "\n---\n"
+	}
+	documents := `== p.yaml
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: nodes}, rules: [{verbs: [get], apiGroups: [""], resources: [nodes]}]}
+---
+{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: frozen, annotations: {writ.dev/not-before: "2026-11-22T11:00:00Z", writ.dev/not-after: "2026-11-22T12:00:00Z"}},
+ spec: {rules: [{verbs: [get], apiGroups: [""], resources: [nodes]}]}}
+---
+` + binding("early", "ops", `writ.dev/not-after: "2026-11-22T08:00:00Z"`) +
+		binding("now", "ops", `writ.dev/not-after: "2026-11-22T10:00:00Z"`) +
+		binding("late", "ops", `writ.dev/not-before: "2026-11-22T11:30:00Z"`) +
+		binding("night", "night", `writ.dev/not-before: "2026-11-22T07:00:00Z"`) +
+		lent("earlier", "2026-11-22T06:00:00Z", "2026-11-22T07:30:00Z") + lent("later", "2026-11-22T13:00:00Z", "2026-11-22T14:00:00Z")
+	s := newSite(t, documents)
+	dated := func(request string, c console.Caller) (list []string) {
+		e, err := s.explorer.Now().Explain(t.Context(), c, decision.Access, []byte(request), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range e.Steps {
+			for _, d := range step.Dated {
+				list = append(list, fmt.Sprintf("%d %s %s", step.Step, d.Name, d.Why))
+			}
+		}
+		return list
+	}
+	auditor := console.Caller{User: "auditor", SeesAll: true}
+	bob := console.Caller{User: "bob", Groups: []string{"ops"}}
+	denial := "1 frozen begins 2026-11-22T11:00:00Z"
+	grants := []string{"4 early ended 2026-11-22T08:00:00Z", "4 late begins 2026-11-22T11:30:00Z"}
+	for _, row := range []struct {
+		request string
+		caller  console.Caller
+		want    []string
+	}{
+		{`{"user":"eve","groups":["ops"],"verb":"get","resource":"nodes"}`, auditor, slices.Concat([]string{denial}, grants)},
+		{`{"user":"bob","verb":"get","resource":"nodes","cluster":"one"}`, auditor, []string{denial, "4 night begins 2026-11-22T13:00:00Z", "4 night ended 2026-11-22T07:30:00Z"}},
+		{`{"user":"bob","verb":"get","resource":"nodes","cluster":"two"}`, auditor, []string{denial}},
+		{`{"user":"bob","groups":["ops"],"verb":"get","resource":"nodes"}`, bob, grants},
+		{`{"user":"bob","verb":"list","resource":"nodes"}`, auditor, nil},
+	} {
+		got := dated(row.request, row.caller)
+		slices.Sort(got)
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s by %s: got %q, want %q", row.request, row.caller.User, got, row.want)
+		}
+	}
+}

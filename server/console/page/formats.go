@@ -42,6 +42,7 @@ var formats = map[string]any{
 	"groups":    groupWords,
 	"pieces":    pieces,
 	"instant":   instant,
+	"why":       why,
 
 	"placeFile": func(place string) string { file, _ := splitPlace(place); return file },
 	"placeLine": func(place string) string { _, line := splitPlace(place); return line },
