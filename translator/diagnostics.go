@@ -38,7 +38,7 @@ func emptyOrigins(snapshot source.Snapshot, files []decoded) (list diag.List) {
 			slices.ContainsFunc(file.Documents, func(d syntax.Document) bool { return !d.Meta().Auxiliary })
 	}
 	for i, origin := range snapshot.Origins {
-		if !filled[i] {
+		if !filled[i] && !origin.MayBeEmpty {
 			list.Add(diag.Diagnostic{
 				Position: diag.Position{File: origin.Name},
 				Code:     diag.NoDocuments,

@@ -96,9 +96,16 @@ func TestEachSourceHoldsDocuments(t *testing.T) {
 		{"one source", Options{}, nil, ""},
 		{"two, one of them empty", Options{}, two, "b: no-documents"},
 		{"an empty one is intended", Options{AllowEmpty: true}, two, ""},
+		{"the other one has sessions alone", Options{}, []source.Origin{{Name: "a"}, {Name: "b", MayBeEmpty: true}}, ""},
+		{"sessions alone, but not in all", Options{}, []source.Origin{{Name: "empty"}, {Name: "b", MayBeEmpty: true}}, "empty: no-documents"},
+		{"sessions alone", Options{}, []source.Origin{{Name: "empty", MayBeEmpty: true}}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, list := New(row.options).Translate(context.Background(), source.Snapshot{Files: []source.File{file("a/edge.yaml", edge)}, Origins: row.origins})
+			snapshot := source.Snapshot{Files: []source.File{file("a/edge.yaml", edge)}, Origins: row.origins}
+			if len(row.origins) > 0 && row.origins[0].Name == "empty" {
+				snapshot.Files = nil
+			}
+			_, list := New(row.options).Translate(context.Background(), snapshot)
 			var got []string
 			for _, d := range list {
 				if d.Severity == diag.Error {

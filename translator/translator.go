@@ -101,7 +101,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Cluster:              snapshot.Cluster,
 		ImpliedGroups:        state.implied,
 		SessionGroupPrefixes: settings.List(state.prefixes),
-		AllowEmpty:           t.options.AllowEmpty,
+		AllowEmpty:           t.options.AllowEmpty || snapshot.MayBeEmpty(),
 		Partial:              list.HasErrors() || t.options.Files,
 		Undecoded:            undecoded,
 	})

@@ -22,6 +22,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,9 @@ type Origin struct {
 	Cluster bool
 	// Unserved are the kinds that the API server does not serve, as KIND.GROUP, sorted.
 	Unserved []string
+	// MayBeEmpty states that the source is complete without a policy document: it has sessions
+	// alone, and often none of them.
+	MayBeEmpty bool
 	// Settings are those of the file ".writ.yaml" of the source, and SettingsFile is the
 	// file; its Path is empty for a source without one.
 	Settings     settings.Settings
@@ -81,6 +85,11 @@ type Origin struct {
 	Ignored int
 	// Commit is the commit that was read; its Hash is empty for a source without commits.
 	Commit Commit
+}
+
+// MayBeEmpty reports whether each source of the snapshot may be without a policy document.
+func (s *Snapshot) MayBeEmpty() bool {
+	return len(s.Origins) > 0 && !slices.ContainsFunc(s.Origins, func(o Origin) bool { return !o.MayBeEmpty })
 }
 
 // Commit is a commit of a repository, as people read it. Its texts are those of its author.

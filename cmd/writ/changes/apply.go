@@ -78,7 +78,7 @@ func (l *loader) decode(ctx context.Context, in input) (documents.Part, error) {
 		p.End(nil) // mistakes are found again beside the documents that it is applied to
 	}
 	isPolicy := func(d syntax.Document) bool { return !d.Meta().Auxiliary }
-	if !list.HasErrors() && !l.documents.AllowEmpty && !slices.ContainsFunc(t.Documents(), isPolicy) {
+	if !list.HasErrors() && !l.documents.AllowEmpty && !snapshot.MayBeEmpty() && !slices.ContainsFunc(t.Documents(), isPolicy) {
 		list.Add(diag.Diagnostic{
 			Position: diag.Position{File: in.name}, Code: diag.NoDocuments,
 			Message: "the source holds no policy document", Hint: "use --allow-empty if nothing is applied on purpose",

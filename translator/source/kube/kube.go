@@ -147,7 +147,7 @@ func (s *Source) collect(d *discovered, objects [][]source.File) (source.Snapsho
 	for _, files := range objects {
 		total += len(files)
 	}
-	snapshot := source.Snapshot{Origins: []source.Origin{{Cluster: true, Unserved: d.unserved}}}
+	snapshot := source.Snapshot{Origins: []source.Origin{{Cluster: true, Unserved: d.unserved, MayBeEmpty: hasSessionsAlone(s.kinds)}}}
 	list := slices.Clone(d.list)
 	if total > s.o.Limits.MaxEntries {
 		list.Add(source.TooManyEntries(s.o.Limits.MaxEntries).At(diag.ObjectPrefix))

@@ -94,6 +94,31 @@ func TestSnapshotIsNarrowed(t *testing.T) {
 	}
 }
 
+// A cluster without a session is not an unmounted volume.
+func TestSessionsAloneMayBeEmpty(t *testing.T) {
+	const version = "breakglass.t-caas.telekom.com/v1alpha1"
+	a := newAPIServer(t)
+	a.set(func() {
+		a.served[version] = []string{"breakglasssessions/BreakglassSession/namespaced", "debugsessions/DebugSession/namespaced", "denypolicies/DenyPolicy"}
+	})
+	for location, want := range map[string]bool{
+		"kube:":                         false,
+		"kube:?kinds=BreakglassSession": true,
+		"kube:?kinds=BreakglassSession,DebugSession": true,
+		"kube:?kinds=BreakglassSession,DenyPolicy":   false,
+		"kube:?kinds=Role":                           false,
+	} {
+		snapshot, _, diagnostics := read(t, a.open(t, location, func(o *Options) {
+			for _, name := range []string{"BreakglassSession", "DebugSession", "DenyPolicy"} {
+				o.Kinds = append(o.Kinds, source.Kind{APIVersion: version, Name: name})
+			}
+		}))
+		if got := snapshot.MayBeEmpty(); got != want || len(diagnostics) > 0 {
+			t.Errorf("%s: MayBeEmpty = %t with %q, want %t", location, got, diagnostics, want)
+		}
+	}
+}
+
 func TestOpenRejectsUnknownKinds(t *testing.T) {
 	_, err := Open(Options{Location: source.KubeLocation{Kinds: []string{"Rol"}}, Kinds: []source.Kind{{APIVersion: rbac, Name: "Role"}}})
 	if err == nil || !strings.Contains(err.Error(), `"Rol" is not a kind that writ reads; did you mean "Role"?`) {

@@ -54,7 +54,7 @@ func prune(object map[string]any, more ...string) map[string]any {
 	switch version, _ := object["apiVersion"].(string); {
 	case !strings.HasPrefix(version, breakglass):
 		delete(out, "status")
-	case object["kind"] == "BreakglassSession", object["kind"] == "DebugSession":
+	case isSession(object["kind"]):
 		out["status"] = without(object["status"], "conditions")
 		kept = slices.Concat(kept, breakglassMetadata)
 	case object["kind"] == "BreakglassEscalation":
@@ -79,6 +79,14 @@ func prune(object map[string]any, more ...string) map[string]any {
 		out["metadata"] = metadata
 	}
 	return out
+}
+
+// isSession reports whether a kind of that group is one of sessions.
+func isSession(kind any) bool { return kind == "BreakglassSession" || kind == "DebugSession" }
+
+// hasSessionsAlone reports whether a source reads no kind but those of sessions.
+func hasSessionsAlone(kinds []kind) bool {
+	return !slices.ContainsFunc(kinds, func(k kind) bool { return k.Group+"/" != breakglass || !isSession(k.Kind) })
 }
 
 // without returns an object without a field, nil for anything else.
