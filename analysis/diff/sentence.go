@@ -53,6 +53,11 @@ func (t *title) sentence() string {
 		what = verb + ": " + what
 	case t.isEverything():
 		what, unsaid = can+" do "+risk.Everything, ""
+		if n := len(t.place.clusters); n > fewNamespaces {
+			what += " on " + diag.Counted(n, "cluster")
+		} else if n > 0 {
+			what += " on cluster " + inWords(t.place.clusters)
+		}
 	case strings.HasPrefix(what, anyVerb) || what == t.amount:
 		what = can + " use " + what
 	default:
@@ -185,6 +190,8 @@ func isWildcard(entry string) bool {
 type scope struct {
 	isCluster, isEveryNamespace bool
 	namespaces                  []string
+	// clusters are those on which sessions give rules.
+	clusters []string
 }
 
 // scopeOf returns where rules of bindings hold. Other statements name their place themselves.
@@ -199,6 +206,9 @@ func scopeOf(list []*statement.JSON) scope {
 		}
 		switch {
 		case !s.IsGrant():
+		case s.AppliesTo != nil: // of a session
+			clusters, _ := s.AppliesTo["clusters"].([]string)
+			out.clusters = append(out.clusters, clusters...)
 		case s.Namespace != "":
 			out.namespaces = append(out.namespaces, s.Namespace)
 		case len(resources) > 0 && !slices.ContainsFunc(resources, isUnknown):
@@ -207,7 +217,7 @@ func scopeOf(list []*statement.JSON) scope {
 			out.isCluster = true
 		}
 	}
-	out.namespaces = tables.Entries(out.namespaces)
+	out.namespaces, out.clusters = tables.Entries(out.namespaces), tables.Entries(out.clusters)
 	return out
 }
 

@@ -72,13 +72,23 @@ func TestSessionsAreWrittenOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := report.Text(50, false)
-	for _, want := range []string{"+ from 2026-03-01T09:00:00Z: user bob can now get nodes", "prod-1", "BreakglassSession s1 (all.yaml:", "1 gain"} {
+	for _, want := range []string{"+ from 2026-03-01T09:00:00Z: user bob can now get nodes in cluster prod-1, via session s1    BreakglassSession s1 (all.yaml:", "1 gain"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
 	if len(report.Classes) != 1 || !report.Classes[0].Exact || report.Statements[0].Session != "s1" || len(report.Groups[0].Causes) != 1 {
 		t.Errorf("got %+v\n%+v", report.Classes, report.Groups)
+	}
+	// The sentence about all requests names the cluster too.
+	documents[0] = strings.NewReplacer("[get]", `["*"]`, `[""]`, `["*"]`, "[nodes]", `["*"]`).Replace(documents[0])
+	a, b = clock.At(t, documents), clock.At(t, append(slices.Clone(documents), session))
+	all, err := diff.Compare(t.Context(), a, b, diff.Options{Now: clock.Time, SetNow: clock.Set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, want := all.Text(50, false), ": user bob can now do everything on cluster prod-1    "; !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
 	}
 	if !report.Fails("gain") || report.Fails("loss") {
 		t.Error("a gain that is later counts as another change, or does not count")

@@ -29,7 +29,7 @@ type Potential struct {
 	From    string `json:"from,omitempty"`
 	Until   string `json:"until,omitempty"`
 
-	isAlone bool // who requests it may approve it
+	isAlone bool // on some cluster a requester who is an approver may approve the request
 }
 
 // Approval is who approves a request.
@@ -119,7 +119,7 @@ func (p *potentials) escalation(ctx context.Context, t *tables.Requestable, e *t
 		out = append(out, Potential{
 			Subject: subject, Escalation: terms.locator(), Group: e.Group, Clusters: terms.Clusters, Verdict: verdict,
 			Approval: &Approval{terms.Approve.Users, terms.Approve.Groups, terms.SelfApproval, terms.Domains},
-			isAlone:  slices.Contains(terms.Both, subject),
+			isAlone:  terms.SelfApproval || slices.Contains(terms.Both, subject),
 		})
 	}
 	return out, nil
