@@ -10,8 +10,12 @@ import (
 )
 
 // spelled are the words of a request under construction. They are computed when the first
-// statement needs them, for all statements that are matched with it.
-type spelled struct{ kubernetes, origin, denial *rule.Words }
+// statement needs them, for all statements that are matched with it, and kept when later stages
+// choose parts that are not spelled.
+type spelled struct {
+	kubernetes, origin, denial *rule.Words
+	streams                    []Request // the request with each of rule.Streams as its verb
+}
 
 // asked returns what rules compare of a request.
 func (r *Request) asked() rule.Request {
@@ -28,12 +32,33 @@ func (r *Request) words(place func(*spelled) **rule.Words, spell func(*rule.Requ
 		return &w
 	}
 	kept := place(r.spelled)
-	if *kept == nil {
+	if *kept == nil || !r.isSpelledAs(*kept) {
 		asked := r.asked()
 		w := spell(&asked)
 		*kept = &w
 	}
 	return *kept
+}
+
+// isSpelledAs reports whether the words of a request are those.
+func (r *Request) isSpelledAs(w *rule.Words) bool {
+	return r.Verb == w.Verb && r.Resource == w.Resource && r.Subresource == w.Subresource && r.Group == w.Group && r.Path == w.Path
+}
+
+// asStreams returns the request, which has no subresource, with each of rule.Streams as its verb.
+func (r *Request) asStreams() []Request {
+	if r.spelled != nil && len(r.spelled.streams) > 0 && r.spelled.streams[0].Resource == r.Resource {
+		return r.spelled.streams
+	}
+	all := make([]Request, len(rule.Streams))
+	for i, verb := range rule.Streams {
+		all[i] = *r
+		all[i].Verb, all[i].spelled = verb, new(spelled)
+	}
+	if r.spelled != nil {
+		r.spelled.streams = all
+	}
+	return all
 }
 
 func (r *Request) kubernetes() *rule.Words {
@@ -68,9 +93,7 @@ func until(at stage) (of rule.Attributes) {
 func byVerb(r *Request, matches func(*Request) bool) uint8 {
 	bits := Bit(matches(r))
 	if r.Subresource == "" && r.Path == "" {
-		for i, verb := range rule.Streams {
-			in := *r
-			in.Verb, in.spelled = verb, nil
+		for i, in := range r.asStreams() {
 			bits |= Bit(matches(&in)) << (i + 1)
 		}
 	}

@@ -90,7 +90,9 @@ func (s *Search) descend(at stage, r *Request, not []*Statement) bool {
 		if s.Pin != nil {
 			s.Pin(&next)
 		}
-		next.spelled = nil
+		if at <= stageGroup {
+			next.spelled = new(spelled)
+		}
 		if s.descend(at+1, &next, o.left) {
 			*r = next
 			return true
