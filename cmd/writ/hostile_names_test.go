@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/internal/jsontext"
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // hostileDocuments have a name, as a JSON string, wherever documents accept any text, and
@@ -42,6 +43,10 @@ const mistakenDocuments = `
 // Names in what a command writes for people neither begin a line, which a runner of pipelines
 // may take for a command, nor act on a terminal: in reports, diagnostics and errors alike.
 func TestCommandsEscapeNames(t *testing.T) {
+	namesEvery := 4 // one of so many pairs of a name and a command: each command has some names
+	if gate.Effort() > 100 {
+		namesEvery = 1
+	}
 	for i, name := range []string{
 		"mallory\n::stop-commands::x", "mallory\r::add-mask::x", "::notice::mallory", "mallory\x1b[1A\x1b[2K", "mallory\u009b2K",
 		"mallory\u202ecilbup", "mallory\u2028::notice::x", "mallory\u200bx", "mallory\x7f", "##[group]mallory", "mallory\tx",
@@ -53,7 +58,7 @@ func TestCommandsEscapeNames(t *testing.T) {
 			bundle, log := filepath.Join(t.TempDir(), "b.tar.gz"), filepath.Join(t.TempDir(), "log.json")
 			quoted := string(jsontext.EscapeControls(jsontext.AppendString(nil, name)))
 			write(t, log, fmt.Sprintf(`{"point": "access", "request": {"user": %s, "verb": "get", "resource": "pods"}, "decision": {"allowed": true}}`, quoted))
-			for _, row := range []struct {
+			for j, row := range []struct {
 				args  string // separated by blanks; NAME is the name
 				names bool   // whether the name is in what it writes
 			}{
@@ -77,6 +82,9 @@ func TestCommandsEscapeNames(t *testing.T) {
 				{"effective " + good + " --kind AuthPolicy --target Gateway/net/edge -o json", true},
 				{"eval --policies " + good + " --now NAME", true}, {"status --server NAME", true},
 			} {
+				if (i+j)%namesEvery != 0 {
+					continue
+				}
 				var out, errs bytes.Buffer
 				args := strings.Fields(row.args)
 				for i := range args {

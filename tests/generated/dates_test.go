@@ -36,7 +36,7 @@ func TestRequestsNoticeChangedEnds(t *testing.T) {
 	if len(changes) < 100 {
 		t.Errorf("got %d changes, which are too few to show anything", len(changes))
 	}
-	for _, c := range some(changes, 20*max(1, gate.Effort()/10)) {
+	for _, c := range some(changes, gate.Times(2)) {
 		failed, err := b.failed(b.modules, c.data, func(path string) bool { return !strings.Contains(path, "tables_test") })
 		if err != nil {
 			t.Fatal(err)
