@@ -13,28 +13,30 @@ type goal struct {
 
 // The names of goals that several measurements share.
 const (
-	goalHits       = "hits on the trace, warm"
-	goalKept       = "hits on the trace, after one changed binding"
-	goalReview     = "review, cached over HTTP, x gin"
-	goalCached     = "%s, cached over HTTP, x net/http"
-	goalUncached   = "review, uncached over HTTP, 200 deny policies, x gin"
-	goalInProcess  = "access, uncached in process, 200 deny policies, x allow := true"
-	goalWhoMay     = "visibility, uncached authorization"
-	goalWhoMayAll  = "visibility, 1000 policies are the principal's"
-	goalGateway    = "gateway, uncached, 1000 routes"
-	goalBatch      = "batches of 100, cached over HTTP, decisions a second and core"
-	goalStart      = "start from documents, %d bindings"
-	goalBundle     = "start from a signed bundle, %d bindings"
-	goalBinding    = "one binding changed, of %d"
-	goalFiles      = "one binding changed, 100000 files"
-	goalSessions   = "access, uncached in process, 10000 sessions, x without"
-	goalOneSession = "one session changed of 10000 files, %d bindings"
-	goalOneEvent   = "one session changed in a cluster, %d bindings"
-	goalDeny       = "one deny policy changed beside 200, %d bindings"
-	goalMemory     = "peak of resident memory on documents, %d bindings"
-	goalAlone      = "peak of resident memory on a bundle, %d bindings"
-	goalAloneStart = "start from a bundle, %d bindings"
-	goalAloneCost  = "uncached over HTTP, %d bindings, x that of 10000"
+	goalHits            = "hits on the trace, warm"
+	goalKept            = "hits on the trace, after one changed binding"
+	goalReview          = "review, cached over HTTP, x gin"
+	goalCached          = "%s, cached over HTTP, x net/http"
+	goalUncached        = "review, uncached over HTTP, 200 deny policies, x gin"
+	goalInProcess       = "access, uncached in process, 200 deny policies, x allow := true"
+	goalWhoMay          = "visibility, uncached authorization"
+	goalWhoMayAll       = "visibility, 1000 policies are the principal's"
+	goalGateway         = "gateway, uncached, 1000 routes"
+	goalBatch           = "batches of 100, cached over HTTP, decisions a second and core"
+	goalStart           = "start from documents, %d bindings"
+	goalBundle          = "start from a signed bundle, %d bindings"
+	goalBinding         = "one binding changed, of %d"
+	goalFiles           = "one binding changed, 100000 files"
+	goalSessions        = "access, uncached in process, 10000 sessions, x without"
+	goalOneSession      = "one session changed of 10000 files, %d bindings"
+	goalOneEvent        = "one session changed in a cluster, %d bindings"
+	goalSessionQuestion = "who-can beside 10000 sessions, %d bindings"
+	goalPotential       = "who-can --potential with 200 escalations, %d bindings"
+	goalDeny            = "one deny policy changed beside 200, %d bindings"
+	goalMemory          = "peak of resident memory on documents, %d bindings"
+	goalAlone           = "peak of resident memory on a bundle, %d bindings"
+	goalAloneStart      = "start from a bundle, %d bindings"
+	goalAloneCost       = "uncached over HTTP, %d bindings, x that of 10000"
 )
 
 func newGoals() []goal {
@@ -62,6 +64,8 @@ func newGoals() []goal {
 		{name: goalSessions, unit: "x", limit: 1.1},
 		{name: at(goalOneSession, 100_000), unit: "s", limit: 0.02},
 		{name: at(goalOneEvent, 100_000), unit: "s", limit: 0.02},
+		{name: at(goalSessionQuestion, 100_000), unit: "s", limit: 1},
+		{name: at(goalPotential, 100_000), unit: "s", limit: 2},
 		{name: at(goalDeny, 10_000), unit: "s", limit: 0.1},
 		{name: at(goalDeny, 100_000), unit: "s", limit: 0.1},
 		{name: at(goalMemory, 10_000), unit: "MiB", limit: 120},

@@ -24,6 +24,7 @@ type options struct {
 	rounds, requests      int
 	files, events         int
 	floor, results, pages string
+	sessions              int
 }
 
 func main() {
@@ -39,6 +40,7 @@ func main() {
 	flag.IntVar(&o.requests, "requests", 20000, "requests of one round over HTTP")
 	flag.StringVar(&o.results, "results", "", "the folder to write RESULTS.md and pictures into, or MILLION.md with -alone only")
 	flag.StringVar(&o.pages, "page", "", "numbers of roles and bindings for which the web console is measured, and nothing else")
+	flag.IntVar(&o.sessions, "sessions", 0, "number of roles and bindings beside which sessions are measured, and nothing else")
 	flag.StringVar(&o.floor, "floor", "", "serve the floors on this address instead of measuring")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -50,6 +52,12 @@ func main() {
 func run(o options) error {
 	if o.floor != "" {
 		return serveFloor(o.floor)
+	}
+	if o.sessions > 0 {
+		r := newResults()
+		err := inWorld(o.sessions, documentsPerFile, func(w *world) error { return sessions(r, w, o.rounds) })
+		r.printGoals(false)
+		return err
 	}
 	if _, err := os.Stat(o.writ); err != nil {
 		return fmt.Errorf("no writ binary to serve with (make build): %w", err)
