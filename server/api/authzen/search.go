@@ -122,7 +122,7 @@ func (a *API) search(s *search) http.HandlerFunc {
 		refused = a.Service.Listing(func() (refused *exchange.Refusal) {
 			ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
 			defer cancel()
-			b, refused = a.appendFound(ctx, p, s, found{subject, action, resource, t.context, isCaller}, page, b)
+			b, refused = a.appendFound(ctx, p.AtNow(), s, found{subject, action, resource, t.context, isCaller}, page, b)
 			return refused
 		})
 		return b, refused

@@ -125,9 +125,16 @@ func (d *Denials) ReadsSessions(r *decision.Request, f Forms) bool {
 	if d == nil || d.impersonation {
 		return true
 	}
-	a := askedOf(r, f, nil)
+	var a *asked // most directories have no such policy
 	return d.has(f, func(n *denial) bool {
-		return n.bySession && n.rule.Match(&a.words) != rule.No
+		if !n.bySession {
+			return false
+		}
+		if a == nil {
+			now := askedOf(r, f, nil)
+			a = &now
+		}
+		return n.rule.Match(&a.words) != rule.No
 	})
 }
 

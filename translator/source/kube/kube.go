@@ -20,8 +20,8 @@ const (
 	defaultRescan  = 30 * time.Second
 	defaultTimeout = 2 * time.Minute
 	// maxSettles bounds, in settle times, how long Watch waits for a cluster in which
-	// objects change all the time.
-	maxSettles = 10
+	// objects change all the time: an approved session counts within a second also then.
+	maxSettles = 3
 )
 
 // Options describe a cluster and what is read of it. Location and Kinds are required.
