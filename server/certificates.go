@@ -40,6 +40,19 @@ func (c *certificates) config() *tls.Config { return latest(&c.active) }
 // configOfBrowsers is config without the requirement of a client certificate.
 func (c *certificates) configOfBrowsers() *tls.Config { return latest(&c.lenient) }
 
+// configOfProxies asks for a client certificate and accepts any: each request verifies it
+// against authorities of its own.
+func (c *certificates) configOfProxies() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			config := c.active.Load().Clone()
+			config.ClientAuth, config.ClientCAs = tls.RequestClientCert, nil
+			return config, nil
+		},
+	}
+}
+
 func latest(active *atomic.Pointer[tls.Config]) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

@@ -60,6 +60,8 @@ type Config struct {
 	// Listen. The probes are at Listen in both cases.
 	Metrics ListenerConfig
 	Page    PageConfig
+	// Aggregation is the listener of an aggregated API.
+	Aggregation AggregationConfig
 	// PageLog is how many decisions are kept in memory for the page.
 	PageLog int
 	TLS     TLSConfig
@@ -95,9 +97,12 @@ const defaultListen = "127.0.0.1:8686"
 // Defaults returns a Config that is valid once Policies or Bundle is set.
 func Defaults() Config {
 	return Config{
-		Listen:     defaultListen,
-		Settle:     200 * time.Millisecond,
-		Page:       PageConfig{Mode: PageAuto},
+		Listen: defaultListen,
+		Settle: 200 * time.Millisecond,
+		Page:   PageConfig{Mode: PageAuto},
+		Aggregation: AggregationConfig{
+			UsernameHeaders: []string{"X-Remote-User"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
+		},
 		DecideBy:   engine.DecideByCompiled,
 		PageLog:    1000,
 		Callers:    CallersConfig{OIDC: auth.IssuerOptions{UsernameClaim: "sub", GroupsClaim: "groups", Refresh: time.Minute}},
@@ -164,6 +169,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("public URL %q: must be https://HOST or https://HOST:PORT", c.PublicURL))
 	}
 	errs = append(errs, c.checkListeners()...)
+	errs = append(errs, c.checkAggregation()...)
 	errs = append(errs, c.checkBounds()...)
 	if c.Clusters.SessionKey == "" || c.Clusters.EscalationKey == "" || c.Clusters.SessionKey == c.Clusters.EscalationKey {
 		errs = append(errs, errors.New("the keys of session and escalation must be different and not empty"))
@@ -216,6 +222,7 @@ func (c *Config) checkBounds() []error {
 		{"the number of cached authorizations", int64(c.Cache.VisibilityEntries)},
 		{"the largest commit", c.Git.MaxFetch},
 		{"the drain time", int64(c.Timeouts.Drain)}, {"the grace period", int64(c.Timeouts.Grace)}, {"the settle time", int64(c.Settle)},
+		{"the age of revisions", int64(c.Limits.MaxAge)},
 	} {
 		if bound.value < 0 {
 			errs = append(errs, fmt.Errorf("%s must not be negative", bound.name))

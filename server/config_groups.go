@@ -62,6 +62,22 @@ type ListenerConfig struct {
 	Listening func(net.Addr)
 }
 
+// AggregationConfig is the listener that an API server aggregates. It uses the certificate of
+// TLSConfig.
+type AggregationConfig struct {
+	ListenerConfig
+	// FromCluster reads what follows from the cluster, and again when it changes.
+	FromCluster bool
+	// ClientCA are the authorities of the front proxy's certificates, AllowedNames the common
+	// names that they may have, and the others the headers in which it names users, as the
+	// flags --requestheader-* of Kubernetes.
+	ClientCA            string
+	AllowedNames        []string
+	UsernameHeaders     []string
+	GroupHeaders        []string
+	ExtraHeaderPrefixes []string
+}
+
 // PageConfig is where the web console is served.
 type PageConfig struct {
 	// Mode is PageAuto, PageOn or PageOff. Where other machines reach it, the page
@@ -179,6 +195,9 @@ type LimitsConfig struct {
 	MaxStreamBytesInUse int64
 	// MaxConnections is the maximum number of connections of callers.
 	MaxConnections int
+	// MaxAge is how long lists are answered by a revision that its source has not confirmed;
+	// zero means forever.
+	MaxAge time.Duration
 }
 
 // TimeoutsConfig bounds requests and the end of the server.

@@ -49,9 +49,12 @@ type Server struct {
 	clients  *auth.Certificates // nil without client authorities
 	tls      *certificates      // nil for plain HTTP
 	clusters *cluster.Clusters  // nil without a clusters file
-	explorer *answers.Explorer
-	proofs   *proofs.Proofs
-	periods  periods // of the active revision
+	spaces   *cluster.Spaces
+	// frontProxy is what the listener of the aggregated API trusts; nil without one.
+	frontProxy *frontProxy
+	explorer   *answers.Explorer
+	proofs     *proofs.Proofs
+	periods    periods // of the active revision
 
 	companions companions // of clusters
 	audit      *audit.Log
@@ -89,18 +92,8 @@ func New(c Config) (*Server, error) {
 	s.warn()
 	s.setupObservers()
 	m := s.metrics
-	var err error
-	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.Audit.File, Webhook: c.Audit.Webhook}, m)
-	if err != nil {
+	if err := s.openLogs(); err != nil {
 		return nil, err
-	}
-	if c.Audit.DecisionLog != "" || c.Audit.DecisionLogConfig != "" {
-		s.decisions, err = decisionlog.Open(decisionlog.Options{
-			File: c.Audit.DecisionLog, Config: c.Audit.DecisionLogConfig, Logger: s.log, Metrics: m, Observers: s.observers,
-		})
-		if err != nil {
-			return nil, err
-		}
 	}
 	if err := s.openSources(); err != nil {
 		return nil, err
@@ -109,6 +102,7 @@ func New(c Config) (*Server, error) {
 		Entries: c.Cache.Entries, Bytes: c.Cache.Bytes, Now: c.Now,
 		Visibility: cache.VisibilityOptions{Entries: c.Cache.VisibilityEntries, TTL: c.Cache.VisibilityTTL, Logger: s.log},
 	}, m)
+	var err error
 	if s.proofs, err = s.newProofs(m); err != nil {
 		return nil, err
 	}
@@ -130,13 +124,31 @@ func New(c Config) (*Server, error) {
 		o.Clusters = s.clusters
 	}
 	o.Proofs = s.proofs
-	o.Spaces = cluster.SpacesOf(s.clusters, s.sources.kube)
+	s.spaces = cluster.SpacesOf(s.clusters, s.sources.kube)
+	o.Locator = s.locator()
+	if err := s.openFrontProxy(); err != nil {
+		return nil, err
+	}
 	s.observe(&o)
 	s.handler = api.New(o)
 	if c.hasPage() {
 		s.handler = s.withPage(c.Listen, s.handler, func(host string) string { return s.scheme() + host })
 	}
 	return s, nil
+}
+
+// openLogs opens the log of audit events and that of decisions.
+func (s *Server) openLogs() (err error) {
+	c := &s.config.Audit
+	if s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.File, Webhook: c.Webhook}, s.metrics); err != nil {
+		return err
+	}
+	if c.DecisionLog != "" || c.DecisionLogConfig != "" {
+		s.decisions, err = decisionlog.Open(decisionlog.Options{
+			File: c.DecisionLog, Config: c.DecisionLogConfig, Logger: s.log, Metrics: s.metrics, Observers: s.observers,
+		})
+	}
+	return err
 }
 
 // apiOptions are those that the listener for callers and the one for browsers share.
@@ -350,6 +362,12 @@ func (s *Server) runBackground(background, observed context.Context, work *sync.
 	}
 	if s.decisions != nil {
 		work.Go(func() { s.decisions.Run(background) })
+	}
+	if s.frontProxy != nil {
+		var trust fileReload
+		work.Go(func() {
+			s.frontProxy.watch(background, func(changed bool, err error) { trust.log(s.log, "settings of the front proxy", changed, err) })
+		})
 	}
 	if s.issuer != nil {
 		var keys fileReload

@@ -23,7 +23,7 @@ type webListener struct {
 func (s *Server) listenOthers(ctx context.Context, callers net.Addr) ([]*webListener, error) {
 	var open []*webListener
 	for _, listen := range []func(context.Context) (*webListener, error){
-		s.listenAdmin, s.listenMetrics,
+		s.listenAdmin, s.listenMetrics, s.listenAggregated,
 		func(ctx context.Context) (*webListener, error) { return s.listenPage(ctx, callers) },
 	} {
 		l, err := listen(ctx)

@@ -55,6 +55,7 @@ var flow = [][]string{
 	{"server/api/exchange", "server/api/openapi", "server/decisionlog"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin", "server/api/questions", "server/console/handler"},
 	{"server/api/kubernetes", "server/api/origin", "server/api/authzen", "server/api/opadata"},
+	{"server/api/aggregated"},
 	{"server/reload", "server/console/answers", "server/api", "server/envoy"},
 	{"server/proofs"},
 	{"server", ".", "client"},

@@ -25,6 +25,8 @@ type Tracer interface {
 type wrapper struct {
 	service *exchange.Service
 	tracer  Tracer // nil without tracing
+	// form writes all refusals; nil leaves it to the routes.
+	form exchange.Form
 }
 
 // Headers of every answer, made once: their slices are shared and never written.
@@ -65,7 +67,7 @@ func (w *wrapper) wrap(d route) gin.HandlerFunc {
 			refused = exchange.NotFound
 		}
 		if refused != nil {
-			w.service.Refuse(c.Writer, d.formOf(r), refused)
+			w.service.Refuse(c.Writer, w.formOf(&d, r), refused)
 			return
 		}
 		r.Pattern = d.pattern
@@ -116,7 +118,7 @@ func (w *wrapper) finish(c *gin.Context, d *route, counter *metrics.Route, began
 	if cause != nil {
 		w.service.Guard.Panicked(c.Request.Context(), d.pattern, cause)
 		if !begun {
-			w.service.Refuse(c.Writer, d.formOf(c.Request), exchange.Internal)
+			w.service.Refuse(c.Writer, w.formOf(d, c.Request), exchange.Internal)
 		}
 	}
 	w.service.Metrics.Ended()

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/admin"
+	"github.com/writ-policy/writ/server/api/aggregated"
 	"github.com/writ-policy/writ/server/api/authzen"
 	"github.com/writ-policy/writ/server/api/dashboard"
 	"github.com/writ-policy/writ/server/api/exchange"
@@ -58,8 +59,8 @@ type Options struct {
 	ConsoleApart bool
 	// Recorder keeps decisions; nil keeps none.
 	Recorder access.Recorder
-	// Spaces have the namespaces of clusters; nil means that only documents name them.
-	Spaces questions.Spaces
+	// Locator finds the namespaces of lists; nil means that only documents name them.
+	Locator *lists.Locator
 	// Proofs verify assertions; nil means that the listener verifies none.
 	Proofs questions.Proofs
 	// Log records decisions for collectors; nil records none.
@@ -115,10 +116,7 @@ func New(o Options) http.Handler {
 	data := &opadata.API{Service: service, Decide: c.decide, MaxAnswer: o.MaxAnswer}
 	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
-	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer, Spaces: o.Spaces, Proofs: o.Proofs, Pages: &lists.Pages{Now: time.Now}}
-	if o.Clusters != nil { // a nil interface in another one would not be nil
-		asked.Clusters = o.Clusters
-	}
+	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer, Locator: cmp.Or(o.Locator, new(lists.Locator)), Proofs: o.Proofs, Pages: &lists.Pages{Now: time.Now}}
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service, tracer: o.Tracer}
 
@@ -217,6 +215,32 @@ func NewAdmin(o AdminOptions) http.Handler {
 	return w.router("writ: operators", adminRoutes(a))
 }
 
+// AggregatedOptions configure the endpoints of an aggregated API. MaxAnswer and Timeout are as
+// in Options, Logger may be nil, and all other fields but Ready are required.
+type AggregatedOptions struct {
+	aggregated.Options
+	Current func() decision.Policies
+	Metrics *metrics.Metrics
+	// Rule is who may ask: users whom a front proxy names.
+	Rule auth.Rule
+	// Ready reports whether requests should be sent here; nil means always.
+	Ready   func() bool
+	Logger  *slog.Logger
+	Timeout time.Duration
+}
+
+// NewAggregated returns the handler of the listener that an API server aggregates.
+func NewAggregated(o AggregatedOptions) http.Handler {
+	own := Options{Ready: o.Ready, Logger: o.Logger, MaxAnswer: o.MaxAnswer, Timeout: o.Timeout}
+	own.setDefaults()
+	o.Service = exchange.New(exchange.Options{
+		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: own.Logger, MaxBody: exchange.SmallBody, Timeout: own.Timeout,
+	})
+	o.MaxAnswer = own.MaxAnswer
+	w := &wrapper{service: o.Service, form: exchange.Status}
+	return w.router("writ: aggregated API", aggregatedRoutes(aggregated.New(o.Options), (&operations{service: o.Service, options: &own}).probes()))
+}
+
 // router returns the handler of the routes, and of the document that describes them.
 func (w *wrapper) router(title string, routes []route) http.Handler {
 	routes = append(routes, describe(title, routes))
@@ -240,7 +264,7 @@ func (w *wrapper) router(title string, routes []route) http.Handler {
 const noRoute = "none"
 
 func (w *wrapper) notFound(rw http.ResponseWriter, r *http.Request) {
-	w.service.Refuse(rw, formBelow(r.URL.Path), exchange.NotFound)
+	w.service.Refuse(rw, w.formOf(&route{pattern: noRoute}, r), exchange.NotFound)
 }
 
 func (w *wrapper) notAllowed(rw http.ResponseWriter, r *http.Request) {
@@ -248,12 +272,14 @@ func (w *wrapper) notAllowed(rw http.ResponseWriter, r *http.Request) {
 		(&origin.Reviews{Service: w.service}).Refuse(rw, methods)
 		return
 	}
-	w.service.Refuse(rw, formBelow(r.URL.Path), exchange.MethodNotAllowed(rw.Header().Get("Allow")))
+	w.service.Refuse(rw, w.formOf(&route{pattern: noRoute}, r), exchange.MethodNotAllowed(rw.Header().Get("Allow")))
 }
 
 // formOf is the form of refusals of a request to the route.
-func (d *route) formOf(r *http.Request) exchange.Form {
+func (w *wrapper) formOf(d *route, r *http.Request) exchange.Form {
 	switch {
+	case w.form != nil:
+		return w.form
 	case d.form != nil:
 		return d.form
 	case d.pattern != noRoute:

@@ -13,6 +13,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -21,6 +22,8 @@ type Caller struct {
 	Name   string
 	UID    string
 	Groups []string
+	// Extra is what a front proxy adds; the map must not be modified.
+	Extra map[string][]string
 }
 
 // Is reports whether the caller has that name. No name is that of a nil Caller.
@@ -32,6 +35,8 @@ type Credentials struct {
 	Authorization []string
 	// TLS is the state of the connection; nil without TLS.
 	TLS *tls.ConnectionState
+	// Header is that of the request. Only a FrontProxy reads it.
+	Header http.Header
 }
 
 // Authenticator identifies the sender of a request. It is safe for concurrent use.

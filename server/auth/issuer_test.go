@@ -67,10 +67,10 @@ func TestIssuer(t *testing.T) {
 		caller      *Caller
 		foreign     bool
 	}{
-		{"valid", valid, &Caller{"o:ada", "ada", []string{"g:dev", "g:ops"}}, false},
-		{"one group", from.Token(claims{"sub": "ada", "groups": "dev"}), &Caller{"o:ada", "ada", []string{"g:dev"}}, false},
-		{"no groups", from.Token(claims{"sub": "ada"}), &Caller{"o:ada", "ada", nil}, false},
-		{"several audiences", from.Token(claims{"sub": "ada", "aud": []string{"x", issuer.Audience}}), &Caller{"o:ada", "ada", nil}, false},
+		{"valid", valid, &Caller{Name: "o:ada", UID: "ada", Groups: []string{"g:dev", "g:ops"}}, false},
+		{"one group", from.Token(claims{"sub": "ada", "groups": "dev"}), &Caller{Name: "o:ada", UID: "ada", Groups: []string{"g:dev"}}, false},
+		{"no groups", from.Token(claims{"sub": "ada"}), &Caller{Name: "o:ada", UID: "ada", Groups: nil}, false},
+		{"several audiences", from.Token(claims{"sub": "ada", "aud": []string{"x", issuer.Audience}}), &Caller{Name: "o:ada", UID: "ada", Groups: nil}, false},
 		{"another audience", from.Token(claims{"sub": "ada", "aud": "x"}), nil, false},
 		{"expired", from.Token(claims{"sub": "ada", "exp": time.Now().Add(-time.Second).Unix()}), nil, false},
 		{"no expiry", from.Token(claims{"sub": "ada", "exp": nil}), nil, false},

@@ -49,6 +49,9 @@ type Rule struct {
 	// AllowedHosts are names, beside addresses and localhost, that a loopback listener
 	// answers for. A port is ignored.
 	AllowedHosts []string
+	// IsProxied marks a listener of a front proxy, whose certificate is required: where
+	// browsers send requests from is for the proxy to check.
+	IsProxied bool
 }
 
 // IsOpen reports whether every caller that reaches the listener is admitted.

@@ -16,9 +16,9 @@ func TestTokens(t *testing.T) {
 		fails  bool
 	}{
 		{"", nil, false},
-		{"Bearer t1", &Caller{"alice", "1", []string{"dev", "ops"}}, false},
-		{"bearer  t2", &Caller{"bob", "2", nil}, false},
-		{"Bearer t3", &Caller{"carol, the third", "", nil}, false},
+		{"Bearer t1", &Caller{Name: "alice", UID: "1", Groups: []string{"dev", "ops"}}, false},
+		{"bearer  t2", &Caller{Name: "bob", UID: "2"}, false},
+		{"Bearer t3", &Caller{Name: "carol, the third"}, false},
 		{"Bearer t", nil, true},
 		{"Bearer T1", nil, true},
 		{"Bearer t1 ", nil, true},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,7 +42,16 @@ func newClient(entry *clusterEntry, o Options) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Timeout = o.Timeout
+	bound(config, o.Timeout)
+	c := &client{config: config, places: make(chan struct{}, o.Places), objects: entry.Facts.Labels}
+	c.namespaces = newMirror(func() (*rest.Config, error) { return restConfig(entry) })
+	c.open = sync.OnceValues(func() (*rest.RESTClient, error) { return rest.RESTClientFor(config) })
+	return c, nil
+}
+
+// bound sets how requests are sent and how responses are read.
+func bound(config *rest.Config, timeout time.Duration) {
+	config.Timeout = timeout
 	config.QPS = -1 // places bounds the fetches
 	config.UserAgent = "writ"
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -52,10 +62,6 @@ func newClient(entry *clusterEntry, o Options) (*client, error) {
 	config.ContentConfig.ContentType = "application/json"
 	config.ContentConfig.AcceptContentTypes = "application/json"
 	config.NegotiatedSerializer = statuses()
-	c := &client{config: config, places: make(chan struct{}, o.Places), objects: entry.Facts.Labels}
-	c.namespaces = newMirror(func() (*rest.Config, error) { return restConfig(entry) })
-	c.open = sync.OnceValues(func() (*rest.RESTClient, error) { return rest.RESTClientFor(config) })
-	return c, nil
 }
 
 func restConfig(entry *clusterEntry) (*rest.Config, error) {

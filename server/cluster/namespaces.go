@@ -216,6 +216,7 @@ type Spaces struct {
 	// Clusters are those of the clusters file, nil without one.
 	Clusters *Clusters
 	own      *mirror
+	open     func() (*rest.RESTClient, error) // the cluster of documents; nil without one
 }
 
 // SpacesOf returns the namespaces of the clusters of a file, which may be nil, and of the
@@ -226,6 +227,14 @@ func SpacesOf(c *Clusters, documents *source.KubeLocation) *Spaces {
 	if documents != nil {
 		entry := &clusterEntry{InCluster: documents.InCluster, Context: documents.Context}
 		s.own = newMirror(func() (*rest.Config, error) { return ownConfig(entry) })
+		s.open = sync.OnceValues(func() (*rest.RESTClient, error) {
+			config, err := ownConfig(entry)
+			if err != nil {
+				return nil, err
+			}
+			bound(config, DefaultTimeout)
+			return rest.RESTClientFor(config)
+		})
 	}
 	return s
 }

@@ -36,13 +36,13 @@ func (p *Part) Page() *Page {
 		out.Next = &p.Next
 	}
 	for i := range p.Items {
-		out.Items[i] = PageItem{p.Items[i].Name, p.Items[i].namesJSON()}
+		out.Items[i] = PageItem{p.Items[i].Name, p.Items[i].NamesJSON()}
 	}
 	return out
 }
 
-// namesJSON returns the names for which requests are allowed: "*", a list, or a Condition.
-func (i *Item) namesJSON() any {
+// NamesJSON returns the names for which requests are allowed: "*", a []string, or a Condition.
+func (i *Item) NamesJSON() any {
 	switch {
 	case i.Names.IsAny:
 		return "*"

@@ -31,6 +31,16 @@ type Space struct {
 	Changed <-chan struct{}
 }
 
+// Only returns the space with one of its namespaces, or with none if it is not there.
+func (s *Space) Only(name string) *Space {
+	at, found := slices.BinarySearchFunc(s.Namespaces, name, func(n Namespace, name string) int { return cmp.Compare(n.Name, name) })
+	out := &Space{Changed: s.Changed}
+	if found {
+		out.Namespaces = s.Namespaces[at : at+1]
+	}
+	return out
+}
+
 // ErrNotSynced is the error of a cluster whose namespaces are not known yet, or no longer.
 var ErrNotSynced = errors.New("the namespaces of the cluster are not known yet")
 
@@ -45,13 +55,19 @@ type Question struct {
 	Cluster     string   `json:"cluster"`
 	// Tenant is that of the cluster.
 	Tenant string `json:"-"`
+	// Extra is that of the user, and Session and Escalation what it holds; Attributes are
+	// further facts.
+	Extra      map[string][]string `json:"-"`
+	Session    string              `json:"-"`
+	Escalation string              `json:"-"`
+	Attributes map[string]any      `json:"-"`
 }
 
 // request is the decision that the question is about, without the place.
 func (q *Question) request() *decision.Request {
 	return &decision.Request{
 		User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup, Resource: q.Resource, Subresource: q.Subresource,
-		Cluster: q.Cluster, Tenant: q.Tenant,
+		Cluster: q.Cluster, Tenant: q.Tenant, Extra: q.Extra, Session: q.Session, Escalation: q.Escalation, Attributes: q.Attributes,
 	}
 }
 
@@ -83,8 +99,8 @@ type List struct {
 
 // Item is a namespace in which requests are allowed.
 type Item struct {
-	Namespace
-	Names filter.Names
+	*Namespace // of the space
+	Names      filter.Names
 }
 
 // Condition is a condition in UCAST.
@@ -123,7 +139,8 @@ func Make(ctx context.Context, p decision.Policies, q Question, space *Space) (*
 		out.IsClusterScoped = !here.IsEmpty()
 	}
 	isListed := make(map[string]bool)
-	for i, n := range all.Namespaces {
+	for i := range all.Namespaces {
+		n := &all.Namespaces[i]
 		if i%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -192,6 +209,6 @@ func conditionOf(kind filter.Kind, node *filter.Node, err error) (Condition, err
 // Select returns the items whose namespaces a function accepts.
 func (l *List) Select(accepts func(*Namespace) bool) *List {
 	out := *l
-	out.Items = slices.DeleteFunc(slices.Clone(l.Items), func(i Item) bool { return !accepts(&i.Namespace) })
+	out.Items = slices.DeleteFunc(slices.Clone(l.Items), func(i Item) bool { return !accepts(i.Namespace) })
 	return &out
 }

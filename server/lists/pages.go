@@ -2,21 +2,12 @@ package lists
 
 import (
 	"cmp"
-	"container/list"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-)
-
-// Bounds of what Pages keep.
-const (
-	keptFor      = 60 * time.Second // after the last page
-	maxKept      = 256              // lists
-	maxKeptItems = 2_000_000
 )
 
 // ErrExpired is returned for a cursor if this process does not keep its list: the list has
@@ -26,12 +17,8 @@ var ErrExpired = errors.New("the cursor has expired, or another replica made it:
 // Pages keep lists for the pages that are still to come, each for its owner alone. Now is
 // required. They are safe for concurrent use.
 type Pages struct {
-	Now func() time.Time
-
-	mu    sync.Mutex
-	byID  map[string]*list.Element
-	order list.List // of *kept, the one that ends first in front
-	items int
+	Now  func() time.Time
+	kept store[*kept]
 }
 
 // kept is a list of which pages are still to come.
@@ -39,14 +26,14 @@ type kept struct {
 	id, owner string
 	question  string
 	list      *List
-	ends      time.Time
 }
 
 // Part is a page of a list.
 type Part struct {
 	*List
-	// Items are those of the page.
-	Items []Item
+	// Items are those of the page, from Offset on.
+	Items  []Item
+	Offset int
 	// Next is the cursor of the rest, empty at the end.
 	Next string
 }
@@ -57,51 +44,29 @@ func (p *Pages) First(owner, question string, l *List, limit int) Part {
 	if limit == 0 || len(l.Items) <= limit {
 		return Part{List: l, Items: l.Items}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.byID == nil {
-		p.byID = make(map[string]*list.Element)
-	}
-	k := &kept{id: rand.Text(), owner: owner, question: question, list: l, ends: p.Now().Add(keptFor)}
-	p.byID[k.id] = p.order.PushBack(k)
-	p.items += len(l.Items)
-	for p.order.Len() > 1 && (p.order.Len() > maxKept || p.items > maxKeptItems) {
-		p.drop(p.order.Front())
-	}
+	k := &kept{rand.Text(), owner, question, l}
+	p.kept.put(k.id, k, len(l.Items), maxKept, p.Now())
 	return k.part(0, limit)
 }
 
 // Next returns the page at a cursor that a page before had. The error is ErrExpired.
 func (p *Pages) Next(owner, question, cursor string, limit int) (Part, error) {
 	id, offset, ok := parseCursor(cursor)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.Now()
-	for first := p.order.Front(); first != nil && !now.Before(first.Value.(*kept).ends); first = p.order.Front() {
-		p.drop(first)
-	}
-	at := p.byID[id]
-	if !ok || at == nil {
+	if !ok {
 		return Part{}, ErrExpired
 	}
-	k := at.Value.(*kept)
-	if k.owner != owner || k.question != question || offset >= len(k.list.Items) {
+	k, found := p.kept.get(id, p.Now(), func(k *kept) bool {
+		return k.owner == owner && k.question == question && offset < len(k.list.Items)
+	})
+	if !found {
 		return Part{}, ErrExpired
 	}
-	k.ends = now.Add(keptFor)
-	p.order.MoveToBack(at)
 	return k.part(offset, cmp.Or(limit, len(k.list.Items))), nil
-}
-
-func (p *Pages) drop(at *list.Element) {
-	k := p.order.Remove(at).(*kept)
-	delete(p.byID, k.id)
-	p.items -= len(k.list.Items)
 }
 
 func (k *kept) part(offset, limit int) Part {
 	end := min(offset+limit, len(k.list.Items))
-	out := Part{List: k.list, Items: k.list.Items[offset:end]}
+	out := Part{List: k.list, Items: k.list.Items[offset:end], Offset: offset}
 	if end < len(k.list.Items) {
 		out.Next = base64.RawURLEncoding.EncodeToString([]byte(k.id + "." + strconv.Itoa(end)))
 	}

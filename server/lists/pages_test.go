@@ -13,7 +13,7 @@ import (
 func listOf(n int) *lists.List {
 	l := new(lists.List)
 	for i := range n {
-		l.Items = append(l.Items, lists.Item{Namespace: lists.Namespace{Name: fmt.Sprintf("n%05d", i)}})
+		l.Items = append(l.Items, lists.Item{Namespace: &lists.Namespace{Name: fmt.Sprintf("n%05d", i)}})
 	}
 	return l
 }

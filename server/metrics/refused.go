@@ -18,11 +18,12 @@ const (
 	SlowMessage     Reason = "slow_message"     // a gRPC message that was not received in time
 	ReplacedMessage Reason = "replaced_message" // a gRPC message that made room for a newer one
 	ManyConnections Reason = "many_connections" // too many connections
+	ManyWatches     Reason = "many_watches"     // too many watches, or too large lists of them
 )
 
 var reasons = []Reason{
 	LargeBody, LargeBodies, BodiesInUse, ManyValues, ValuesInUse, LargeStream, StreamsInUse, ManyStreams,
-	SlowMessage, ReplacedMessage, ManyConnections,
+	SlowMessage, ReplacedMessage, ManyConnections, ManyWatches,
 }
 
 func reasonList() string {

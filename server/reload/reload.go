@@ -177,6 +177,10 @@ func (r *Reloader) activate(ctx context.Context, c *Candidate) error {
 	r.active.Store(&active{policies: policies, signer: b.SignedBy})
 	r.setBundle(b, r.o.Now())
 	r.status.Ready = true
+	if r.swapped != nil {
+		close(r.swapped)
+		r.swapped = nil
+	}
 	r.statusMu.Unlock()
 	r.reportByOPA(policies.ByOPA())
 	r.o.Observer.Inherits(inherited(tables.Of[*tables.Gateway](b.Tables)))

@@ -36,8 +36,9 @@ type Reloader struct {
 	stale      string // the error of the sources that cannot be read, as it was logged
 	highest    int64  // sequence number of what was delivered and not refused
 
-	statusMu sync.Mutex // held to read and write status, for a short time
+	statusMu sync.Mutex // held to read and write what follows, for a short time
 	status   Status
+	swapped  chan struct{} // closed at the next activation; nil until Changed is called
 }
 
 // active is the active revision. It is immutable.
@@ -60,6 +61,17 @@ func (r *Reloader) Current() decision.Policies {
 
 // Revision returns the active revision, empty without one.
 func (r *Reloader) Revision() string { return r.Current().Revision() }
+
+// Changed returns what is closed when another revision is active than Current returned after
+// the call.
+func (r *Reloader) Changed() <-chan struct{} {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	if r.swapped == nil {
+		r.swapped = make(chan struct{})
+	}
+	return r.swapped
+}
 
 // Ready reports whether a revision is active.
 func (r *Reloader) Ready() bool { return r.active.Load() != nil }

@@ -81,6 +81,11 @@ by the effective policies of gateways and routes. The proxy identifies its
 gateway in the context extensions of the filter: gateway (NAMESPACE/NAME),
 listener, route, rule.
 
+--aggregation-listen opens a listener for an API server, which aggregates the API
+access.writ.dev: kubectl get accessiblenamespaces lists the namespaces that the
+user may reach. The users are those that the API server names in its headers;
+--requestheader-from-cluster reads from the cluster which certificate it has.
+
 On an interrupt or SIGTERM the server becomes unready, answers the requests in
 flight, and exits with status 0.`
 
@@ -156,6 +161,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.Page.Listen, "page-listen", "", "`address` of a listener for the web console and its endpoints, which are not at --listen then; elsewhere than on loopback it requires TLS and credentials")
 	f.IntVar(&c.PageLog, "page-log", c.PageLog, "`number` of decisions kept in memory for the log of the web console; 0 keeps none")
 	callerFlags(cmd, c)
+	aggregationFlags(cmd, &c.Aggregation)
 	f.StringVar(&c.Clusters.File, "clusters", "", "`file` of the clusters of reviews, reloaded when it changes")
 	f.DurationVar(&c.Clusters.FetchTimeout, "fetch-timeout", c.Clusters.FetchTimeout, "longest `time` to fetch a pod and the labels of its namespace")
 	f.IntVar(&c.Clusters.MaxFetches, "max-fetches", c.Clusters.MaxFetches, "`number` of concurrent fetches from one cluster")
@@ -173,7 +179,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.IntVar(&c.Cache.Bytes, "cache-bytes", c.Cache.Bytes, "approximate memory for cached decisions in `bytes`")
 	f.IntVar(&c.Cache.VisibilityEntries, "visibility-cache-entries", c.Cache.VisibilityEntries, "`number` of authorizations to cache at the point visibility; 0 disables the cache")
 	f.DurationVar(&c.Cache.VisibilityTTL, "visibility-cache-ttl", c.Cache.VisibilityTTL, "longest `time` to cache such an authorization")
-	f.IntVar(&c.Limits.MaxAnswer, "max-answer", c.Limits.MaxAnswer, "largest answer to who-can and what-can in `bytes`")
+	f.IntVar(&c.Limits.MaxAnswer, "max-answer", c.Limits.MaxAnswer, "largest list, and answer to who-can and what-can, in `bytes`")
 	f.Int64Var(&c.Limits.MaxBody, "max-body", c.Limits.MaxBody, "largest request body in `bytes`")
 	f.IntVar(&c.Limits.MaxValues, "max-values", c.Limits.MaxValues, "`number` of JSON values in a request")
 	f.Int64Var(&c.Limits.MaxValuesInUse, "max-values-in-use", c.Limits.MaxValuesInUse, "`number` of JSON values in all requests together; requests beyond it are rejected")
@@ -185,6 +191,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.DurationVar(&c.Timeouts.Evaluation, "evaluation-timeout", c.Timeouts.Evaluation, "longest `time` for an evaluation; after it the request is denied")
 	f.DurationVar(&c.Timeouts.Drain, "drain", c.Timeouts.Drain, "`time` to keep answering after becoming unready on shutdown")
 	f.DurationVar(&c.Timeouts.Grace, "grace", c.Timeouts.Grace, "longest `time` to wait for requests in flight on shutdown")
+	f.DurationVar(&c.Limits.MaxAge, "max-age", 0, "longest `time` for which lists are answered by a revision that its source has not confirmed (0: any)")
 	f.DurationVar(&c.Settle, "settle", c.Settle, "`time` without changes before the documents are read")
 	f.DurationVar(&c.Rescan, "rescan", c.Rescan, "`interval` of scans for changes without file events (0: the default)")
 	cli.ChoiceFlag(cmd, &logs.level, "log-level", "lowest `level` that is logged: debug, info, warn or error; without it, that of the variable LOG_LEVEL", "debug", "info", "warn", "error")
@@ -234,6 +241,18 @@ func callerFlags(cmd *cobra.Command, c *server.Config) {
 	f.StringSliceVar(&c.Callers.Operators, "operators", nil, "`group` that may change the active revision, at --admin-listen; repeatable")
 	f.StringVar(&c.PublicURL, "public-url", "", "https `URL` of the server, without a path, in AuthZEN's metadata (default: that of each request)")
 	f.StringSliceVar(&c.Callers.AllowedHosts, "allowed-host", nil, "`name` that a listener on loopback answers for, and the page on every listener, beside addresses and localhost; repeatable")
+}
+
+// aggregationFlags adds the flags of the listener that an API server aggregates.
+func aggregationFlags(cmd *cobra.Command, a *server.AggregationConfig) {
+	f := cmd.Flags()
+	f.StringVar(&a.Listen, "aggregation-listen", "", "`address` of the aggregated API access.writ.dev, with the certificate of --tls-cert; empty: none")
+	f.BoolVar(&a.FromCluster, "requestheader-from-cluster", false, "read the other --requestheader settings from the cluster, as its API server publishes them")
+	f.StringVar(&a.ClientCA, "requestheader-client-ca", "", "PEM `file` of the authorities that sign the certificate of the API server at --aggregation-listen")
+	f.StringSliceVar(&a.AllowedNames, "requestheader-allowed-names", nil, "common `name` that such a certificate may have; repeatable; without it: any")
+	f.StringSliceVar(&a.UsernameHeaders, "requestheader-username-headers", a.UsernameHeaders, "`header` in which the API server names the user; repeatable")
+	f.StringSliceVar(&a.GroupHeaders, "requestheader-group-headers", a.GroupHeaders, "`header` in which it names the groups; repeatable")
+	f.StringSliceVar(&a.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", a.ExtraHeaderPrefixes, "`prefix` of headers with the extra of the user; repeatable")
 }
 
 // logOptions are the level and format of the log.

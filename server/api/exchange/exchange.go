@@ -215,12 +215,12 @@ func (s *Service) Admit(w http.ResponseWriter, r *http.Request, role auth.Role) 
 	switch {
 	case !s.Rule.AnswersFor(r.Host):
 		return r, misdirected
-	case auth.IsCrossSite(r.Header, r.Host):
+	case !s.Rule.IsProxied && auth.IsCrossSite(r.Header, r.Host):
 		return r, crossSite
 	case isUndeclared(r):
 		return r, undeclared
 	}
-	caller, err := s.Rule.Admit(r.Context(), auth.Credentials{Authorization: r.Header["Authorization"], TLS: r.TLS}, role)
+	caller, err := s.Rule.Admit(r.Context(), auth.Credentials{Authorization: r.Header["Authorization"], TLS: r.TLS, Header: r.Header}, role)
 	switch {
 	case err == nil && caller == nil:
 		return r, nil

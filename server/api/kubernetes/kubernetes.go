@@ -82,23 +82,24 @@ func (s *Reviews) prepare(r *decision.Request) (cause string) {
 	if err := r.Validate(); err != nil {
 		return err.Error()
 	}
+	return ReadExtra(r, s.SessionKey, s.EscalationKey)
+}
+
+// nodeName is the key of a user's extra that has the node to which the API server bound the
+// token of a service account.
+const nodeName = "authentication.kubernetes.io/node-name"
+
+// ReadExtra adds what the extra of a request's user holds: the node, and under the two keys
+// the session and the escalation. It returns why the request cannot be evaluated: of two
+// values neither may count.
+func ReadExtra(r *decision.Request, sessionKey, escalationKey string) (cause string) {
 	if nodes := r.Extra[nodeName]; len(nodes) == 1 && r.Resource != "" {
 		attribute(r, decision.AttributeNode, nodes[0])
 	}
-	return s.readSessionAndEscalation(r)
-}
-
-// nodeName is the key of a review's extra that has the node to which the API server bound
-// the token of a service account.
-const nodeName = "authentication.kubernetes.io/node-name"
-
-// readSessionAndEscalation reads them from the extra of the review's user. It returns
-// why the review is invalid: of two values neither may count.
-func (s *Reviews) readSessionAndEscalation(r *decision.Request) (cause string) {
 	for _, claim := range []struct {
 		key string
 		to  *string
-	}{{s.SessionKey, &r.Session}, {s.EscalationKey, &r.Escalation}} {
+	}{{sessionKey, &r.Session}, {escalationKey, &r.Escalation}} {
 		switch values := r.Extra[claim.key]; len(values) {
 		case 0:
 		case 1:

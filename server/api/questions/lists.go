@@ -2,6 +2,7 @@ package questions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,12 +16,6 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/lists"
 )
-
-// Spaces returns the namespaces of a cluster, nil if it has no API server that is known. The
-// error wraps lists.ErrNotSynced.
-type Spaces interface {
-	Namespaces(ctx context.Context, cluster string) (*lists.Space, error)
-}
 
 // maxLimit is how many namespaces a page has at most.
 const maxLimit = 5000
@@ -65,6 +60,9 @@ func (a *API) partOf(r *http.Request, p decision.Policies, q *listQuery) (lists.
 		owner = strings.Join(append([]string{caller.Name}, sorted(caller.Groups)...), "\x00")
 	}
 	if q.cursor != "" {
+		if err := a.Locator.Check(); err != nil {
+			return lists.Part{}, ListRefusal(err)
+		}
 		part, err := a.Pages.Next(owner, q.text, q.cursor, q.limit)
 		if err != nil {
 			return part, &exchange.Refusal{Status: http.StatusGone, Message: err.Error(), Code: "expired_cursor", Invalid: true}
@@ -83,20 +81,9 @@ func (a *API) partOf(r *http.Request, p decision.Policies, q *listQuery) (lists.
 // list makes the whole list.
 func (a *API) list(ctx context.Context, p decision.Policies, q *listQuery) (*lists.List, *exchange.Refusal) {
 	question := q.Question
-	if a.Clusters != nil {
-		placed := &decision.Request{Cluster: question.Cluster}
-		if err := a.Clusters.Place(placed); err == nil {
-			question.Cluster, question.Tenant = placed.Cluster, placed.Tenant
-		} else if question.Cluster != "" {
-			return nil, exchange.BadRequest("cluster", fmt.Sprintf("the cluster %q is not listed in the clusters file", question.Cluster))
-		}
-	}
-	var space *lists.Space
-	if a.Spaces != nil {
-		var err error
-		if space, err = a.Spaces.Namespaces(ctx, question.Cluster); err != nil {
-			return nil, &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: lists.ErrNotSynced.Error()}
-		}
+	space, err := a.Locator.Locate(ctx, &question)
+	if err != nil {
+		return nil, ListRefusal(err)
 	}
 	if space == nil && q.selector != nil {
 		return nil, exchange.BadRequest("labelSelector", "the labels of namespaces are not known without a cluster")
@@ -109,6 +96,14 @@ func (a *API) list(ctx context.Context, p decision.Policies, q *listQuery) (*lis
 		list = list.Select(func(n *lists.Namespace) bool { return q.selector.Matches(labels.Set(n.Labels)) })
 	}
 	return list, nil
+}
+
+// ListRefusal is the refusal for an error of lists.Locator.
+func ListRefusal(err error) *exchange.Refusal {
+	if unlisted := lists.UnlistedError(""); errors.As(err, &unlisted) {
+		return exchange.BadRequest("cluster", err.Error())
+	}
+	return &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: err.Error()}
 }
 
 // limitList refuses a list about others from a caller who is not an auditor, and sets whom it

@@ -29,11 +29,9 @@ type API struct {
 	Service *exchange.Service
 	// MaxAnswer is the size in bytes of the largest answer.
 	MaxAnswer int
-	// Clusters place the questions of lists in a cluster, and Spaces have its namespaces; both
-	// may be nil. Pages keep lists; they are required.
-	Clusters interface{ Place(*decision.Request) error }
-	Spaces   Spaces
-	Pages    *lists.Pages
+	// Locator finds the namespaces of lists, and Pages keep lists; both are required.
+	Locator *lists.Locator
+	Pages   *lists.Pages
 	// Proofs verify assertions; nil means that none are verified.
 	Proofs Proofs
 }
@@ -155,14 +153,21 @@ func tooLarge(size, most int, advice string) *exchange.Refusal {
 // encoded appends an answer to b. One that is too large is refused, with advice on how to get
 // a smaller one.
 func (a *API) encoded(b []byte, answer any, advice string) ([]byte, *exchange.Refusal) {
+	text, refused := Encoded(answer, a.MaxAnswer, advice)
+	return append(b, text...), refused
+}
+
+// Encoded returns an answer as a line of JSON, unless it has more bytes than the server sends;
+// zero means any number.
+func Encoded(answer any, most int, advice string) ([]byte, *exchange.Refusal) {
 	text, err := json.Marshal(answer)
 	if err != nil {
 		panic(err) // strings, numbers and what JSON was read from
 	}
-	if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
-		return b, tooLarge(len(text), a.MaxAnswer, advice)
+	if most > 0 && len(text) > most {
+		return nil, tooLarge(len(text), most, advice)
 	}
-	return append(append(b, text...), '\n'), nil
+	return append(text, '\n'), nil
 }
 
 // parametersOf reads the parameters of an address, of which known has the names, and whether

@@ -85,7 +85,7 @@ func open(t *testing.T, maxAnswer int) http.Handler {
 		Logger: slog.New(slog.DiscardHandler),
 		Rule:   auth.Rule{Authenticator: tokens, Loopback: true, Auditors: []string{"sec"}},
 	})
-	a := &questions.API{Service: s, MaxAnswer: maxAnswer, Pages: &lists.Pages{Now: time.Now}}
+	a := &questions.API{Service: s, MaxAnswer: maxAnswer, Locator: new(lists.Locator), Pages: &lists.Pages{Now: time.Now}}
 	admitted := func(role auth.Role, next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			r, refused := s.Admit(w, r, role)
