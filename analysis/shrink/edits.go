@@ -186,21 +186,22 @@ func (u *Use) tallies() *tallies {
 	for _, k := range u.classes {
 		out.total += k.count
 		rules, subjects, bindings := make(map[*rule]bool), make(map[*subject]bool), make(map[*binding]bool)
-		for _, o := range k.options {
+		options := slices.Concat(k.options, k.beside)
+		for _, o := range options {
 			addTo(out.rules, rules, o.rule, k)
 			addTo(out.subjects, subjects, o.subject, k)
 			addTo(out.bindings, bindings, o.subject.binding, k)
 		}
 		for r := range rules {
-			at := slices.IndexFunc(k.options, func(o option) bool { return o.rule == r })
-			if len(k.options[at].cells) == 0 {
+			at := slices.IndexFunc(options, func(o option) bool { return o.rule == r })
+			if len(options[at].cells) == 0 {
 				continue
 			}
 			if out.values[r] == nil {
 				out.values[r] = make(map[[2]string]int)
 			}
 			for i := range r.lists {
-				if v := k.options[at].cells[0][i]; v != "" {
+				if v := options[at].cells[0][i]; v != "" {
 					out.values[r][[2]string{r.lists[i].name, entryOf(v)}] += k.count
 				}
 			}

@@ -113,6 +113,7 @@ type binding struct {
 	role     *role
 	names    string // the role, as the document names it
 	subjects []*subject
+	isDated  bool // it begins or ends
 	gone     bool
 }
 
@@ -207,6 +208,8 @@ func (m *Model) add(d syntax.Document, doc document) {
 		} else {
 			b.addSubjects(d)
 		}
+		row := tables.Of[*tables.Access](m.result.Tables).BindingOf(h.APIVersion, h.Namespace, h.Name)
+		b.isDated = row.Dates != nil
 		m.bindings = append(m.bindings, b)
 		m.bindingOf[b.id()] = b
 	}

@@ -30,9 +30,12 @@ type Use struct {
 type class struct {
 	key     string
 	options []option
-	count   int
-	first   time.Time
-	last    time.Time
+	// beside are the grants that begin or end, where options has others: a grant that ends
+	// makes none superfluous that stays.
+	beside []option
+	count  int
+	first  time.Time
+	last   time.Time
 	// Event is one of the events, the first by log and line.
 	event Sample
 	// isHeld states that no event of the class takes part in the choice.
@@ -240,9 +243,21 @@ func (u *Use) count(s *Sample, q *decision.Request, grants []grant) {
 				}
 			}
 		}
+		c.setDatedAside()
 		u.classes[string(key)] = c
 	}
 	c.add(s)
+}
+
+// setDatedAside moves the options of bindings that begin or end to those beside, unless the
+// class has no others.
+func (c *class) setDatedAside() {
+	isDated := func(o option) bool { return o.subject.binding.isDated }
+	stay := slices.DeleteFunc(slices.Clone(c.options), isDated)
+	if len(stay) > 0 {
+		c.beside = slices.DeleteFunc(c.options, func(o option) bool { return !isDated(o) })
+		c.options = stay
+	}
 }
 
 func (c *class) add(s *Sample) {
