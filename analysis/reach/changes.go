@@ -239,7 +239,7 @@ func (g *graph) after(w *world, c change) *world {
 	if known := g.worlds[next.key]; known != nil {
 		return known
 	}
-	next.requests = w.requests
+	next.shapes = w.shapes
 	g.worlds[next.key] = next
 	return next
 }

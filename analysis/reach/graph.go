@@ -249,11 +249,10 @@ func (x *expansion) places(t target) []string {
 		return x.g.namespaces
 	}
 	places := make(map[string]bool)
-	t.namespace = ""
-	r := x.n.world.request(t)
+	shape := x.n.world.shape(t)
 	for _, s := range x.held {
 		switch {
-		case s.Effect != statement.OutcomeAllow || !s.MayFit(r) || !s.MayConcern(r):
+		case s.Effect != statement.OutcomeAllow || !shape.mayFit(s):
 		case s.Namespace == "":
 			return x.g.namespaces
 		default:

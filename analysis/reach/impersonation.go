@@ -125,9 +125,9 @@ func (x *expansion) impersonations() {
 
 // mayAsk reports whether a statement may allow to impersonate a kind of identity.
 func (x *expansion) mayAsk(verb, group, resource string) bool {
-	r := x.n.world.request(target{verb: verb, group: group, resource: resource})
+	shape := x.n.world.shape(target{verb: verb, group: group, resource: resource})
 	return x.n.world.sealed || slices.ContainsFunc(x.held, func(s *statement.Statement) bool {
-		return s.Effect == statement.OutcomeAllow && s.MayFit(r) && s.MayConcern(r)
+		return s.Effect == statement.OutcomeAllow && shape.mayFit(s)
 	})
 }
 

@@ -91,9 +91,9 @@ func (g *goal) request() map[string]any {
 func (n *node) mayAdminister(namespace string) bool {
 	if n.admin == nil {
 		n.admin = make(map[string]bool)
-		everything := &statement.Request{Verb: "*", Group: "*", Resource: "*"}
+		everything := n.world.shape(target{verb: "*", group: "*", resource: "*"})
 		for _, s := range n.world.held(n.identity) {
-			if s.Effect == statement.OutcomeAllow && s.MayFit(everything) && s.MayConcern(everything) {
+			if s.Effect == statement.OutcomeAllow && everything.mayFit(s) {
 				n.admin[s.Namespace] = true
 			}
 		}

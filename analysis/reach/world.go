@@ -26,15 +26,20 @@ type world struct {
 	known   map[string]verdict
 	sealed  bool // sessions decide too: statements do not know them
 
-	// requests have what statements compute of a target, without its name. They are those of
-	// all worlds of a search. denials are the statements of deny policies that may fit it.
-	requests map[target]*statement.Request
-	denials  map[target][]*statement.Statement
+	shapes  map[target]*shape                 // of all worlds of a search
+	denials map[target][]*statement.Statement // of deny policies, by the shape of a request
+}
+
+// shape is what a request asks for, wherever and with whatever name: few are asked by all
+// identities in all namespaces.
+type shape struct {
+	request *statement.Request
+	fits    map[statement.Condition]bool // whether a condition matches what is asked for
 }
 
 func newWorld(w *statement.World, o *Options, changes []change) *world {
 	out := &world{World: w, o: o, changes: changes, known: make(map[string]verdict),
-		requests: make(map[target]*statement.Request), denials: make(map[target][]*statement.Statement)}
+		shapes: make(map[target]*shape), denials: make(map[target][]*statement.Statement)}
 	for _, c := range changes {
 		out.key += c.key() + "\n"
 	}
@@ -64,22 +69,35 @@ func (t target) object() map[string]any {
 	return out
 }
 
-// request returns what statements may fit in a target, whatever its name is.
-func (w *world) request(t target) *statement.Request {
-	t.name = ""
-	r := w.requests[t]
-	if r == nil {
-		r = &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub, Namespace: t.namespace}
-		w.requests[t] = r
+// shape returns the shape of a target.
+func (w *world) shape(t target) *shape {
+	t.name, t.namespace = "", ""
+	found := w.shapes[t]
+	if found == nil {
+		r := &statement.Request{Verb: t.verb, Group: t.group, Resource: t.resource, Subresource: t.sub}
+		found = &shape{request: r.KeepWords(), fits: make(map[statement.Condition]bool)}
+		w.shapes[t] = found
 	}
-	return r
+	return found
+}
+
+// mayFit reports whether a statement may fit a request of the shape in some namespace.
+func (s *shape) mayFit(of *statement.Statement) bool {
+	fits, known := s.fits[of.Condition]
+	if !known {
+		fits = of.MayFit(s.request) && of.MayConcern(s.request)
+		s.fits[of.Condition] = fits
+	}
+	return fits
 }
 
 // fitting returns the statements that may fit a target in its namespace.
 func (w *world) fitting(t target, list []*statement.Statement) (out []*statement.Statement) {
-	r := w.request(t)
+	shape := w.shape(t)
+	there := *shape.request
+	there.Namespace = t.namespace
 	for _, s := range list {
-		if (s.Namespace == "" || s.Namespace == t.namespace) && s.MayFit(r) && s.MayConcern(r) && s.MayHold(r) {
+		if (s.Namespace == "" || s.Namespace == t.namespace) && shape.mayFit(s) && s.MayHold(&there) {
 			out = append(out, s)
 		}
 	}
@@ -88,13 +106,22 @@ func (w *world) fitting(t target, list []*statement.Statement) (out []*statement
 
 // denying returns the statements of deny policies that may fit a target.
 func (w *world) denying(t target) []*statement.Statement {
-	t.name = ""
-	list, known := w.denials[t]
-	if !known {
-		list = w.fitting(t, w.Deny)
-		w.denials[t] = list
+	if len(w.Deny) == 0 {
+		return nil
 	}
-	return list
+	any := t
+	any.name, any.namespace = "", ""
+	list, known := w.denials[any]
+	if !known {
+		shape := w.shape(t)
+		for _, s := range w.Deny {
+			if shape.mayFit(s) {
+				list = append(list, s)
+			}
+		}
+		w.denials[any] = list
+	}
+	return w.fitting(t, list)
 }
 
 // held returns the statements of an identity, each once.
@@ -191,7 +218,7 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 	return best, nil
 }
 
-// likeness identifies what decides a target. It returns false if the user of a request may.
+// likeness identifies what decides a target. It returns false if that is not known.
 func (w *world) likeness(i *Identity, fits []*statement.Statement, t *target, anyName bool, stated map[string]any) (string, bool) {
 	if w.sealed {
 		return "", false
@@ -199,8 +226,11 @@ func (w *world) likeness(i *Identity, fits []*statement.Statement, t *target, an
 	var key strings.Builder
 	fmt.Fprintf(&key, "%v %v %q %q %s", *t, anyName, i.Session, i.Escalation, statement.JSONText(stated))
 	for _, s := range fits {
-		if s.Opaque != "" || s.ReadsUser() {
+		switch {
+		case s.Opaque != "":
 			return "", false
+		case s.ReadsUser() && strings.HasPrefix(i.User, nodePrefix): // it compares nodes
+			fmt.Fprintf(&key, "\x00%q", i.User)
 		}
 		fmt.Fprintf(&key, "\x00%p %d", s.Condition, s.Step)
 	}

@@ -41,6 +41,14 @@ type Request struct {
 	spelled *spelled // nil: its words are not kept
 }
 
+// KeepWords keeps the words that conditions compute of the request, which must not change any
+// more: neither its verb nor its API group, resource or subresource. They are computed at the
+// first match, so that a request that is kept is not safe for concurrent use.
+func (r *Request) KeepWords() *Request {
+	r.spelled = new(spelled)
+	return r
+}
+
 // stage is a part of a request that is chosen at once. A condition on a part may depend
 // on earlier parts.
 type stage = int
