@@ -37,6 +37,7 @@ type change struct {
 
 	role  string   // the key of the role of a new binding
 	self  string   // the principal that it names
+	isNew bool     // of a binding: nothing is replaced by it
 	lends *lending // of a new escalation
 }
 
@@ -235,13 +236,47 @@ func (g *graph) after(w *world, c change) *world {
 	if len(changes) > g.o.MaxChanges {
 		return nil
 	}
-	next := newWorld(statement.NewWorld(tables.Revision{Tables: c.with(w.Revision.Tables), Modules: w.Revision.Modules}), g.o, changes)
-	if known := g.worlds[next.key]; known != nil {
+	key := keyOf(changes)
+	if known := g.worlds[key]; known != nil {
 		return known
 	}
+	next := newWorld(statement.NewWorld(tables.Revision{Tables: c.with(w.Revision.Tables), Modules: w.Revision.Modules}), g.o, changes)
 	next.shapes = w.shapes
-	g.worlds[next.key] = next
+	g.worlds[key] = next
 	return next
+}
+
+// seenBy returns the world without what does not concern an identity, nil for a set of them:
+// without the bindings that other users made for themselves alone.
+func (g *graph) seenBy(i *Identity, w *world) *world {
+	left := slices.DeleteFunc(slices.Clone(w.changes), func(c change) bool { return c.isOwn() && (i == nil || !c.isFor(i)) })
+	if len(left) == len(w.changes) {
+		return w
+	}
+	out := g.worlds[""]
+	for _, c := range left {
+		out = g.after(out, c)
+	}
+	return out
+}
+
+// isOwn reports whether a change is a new binding of a user to itself: it grants nothing to
+// others, and takes nothing from them.
+func (c *change) isOwn() bool { return c.isNew && strings.HasPrefix(c.self, statement.UserPrefix) }
+
+// isFor reports whether what an identity may do depends on a binding of a user to itself.
+func (c *change) isFor(i *Identity) bool {
+	return c.self == statement.UserPrefix+i.User || i.Acting != nil && i.Acting.Mode != legacy && c.isFor(i.Acting.By)
+}
+
+// ownPlace returns the namespace in which an identity bound a role to itself, empty for none.
+func (n *node) ownPlace() string {
+	for _, c := range n.world.changes {
+		if c.isOwn() && c.isFor(n.identity) && c.namespace != "" && (c.apiVersion != writVersion || c.namespace != n.world.Access.Master) {
+			return c.namespace
+		}
+	}
+	return ""
 }
 
 // parse reads a request and the principals that it holds.

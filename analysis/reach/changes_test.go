@@ -25,11 +25,18 @@ const shop = `
 ---
 {apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: fix, namespace: bg}, spec: {escalatedGroup: nothing, allowed: {clusters: ["*"], groups: [sre]}, approvers: {groups: [leads]}}}
 ---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: robots}, rules: [{verbs: [create], apiGroups: [""], resources: [pods]}, {verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: makers}, rules: [{verbs: [create], apiGroups: [""], resources: [pods]}]}
+---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: bg, namespace: bg}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own}, subjects: [{kind: User, name: other}]}
 ---
 {apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: no-pods}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods], namespaces: [shop]}]}}
 ---
 `
+
+// makePods are rules by which a user creates pods once it has changed two documents.
+const makePods = `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings]}, {verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [makers]}, {verbs: [delete], apiGroups: [breakglass.t-caas.telekom.com], resources: [denypolicies]}]`
 
 // Paths through changed documents, each hop of which the engine allows as the hops before it
 // leave the documents: Find checks that itself.
@@ -56,15 +63,11 @@ func TestPathsThroughChanges(t *testing.T) {
 		{"an Origin binding", "", `[{verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]`, "cluster-admin", "certain edit-documents"},
 		{"an Origin binding in a namespace", "shop", `[{verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]`, "namespace-admin:shop", "certain edit-documents"},
 		{"an Origin binding in a namespace is not the cluster", "shop", `[{verbs: [create], apiGroups: [writ.dev], resources: [rolebindings]}]`, "cluster-admin", ""},
+		{"an Origin binding by a binding in the master namespace", "", `[{verbs: [create, bind], apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings, clusterroles], resourceNames: [robots]}, {verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings]}]`, "cluster-admin", "certain bind edit-documents"},
+		{"a binding in a namespace, then pods there", "", makePods, "user:system:serviceaccount:shop:robot", "certain edit-documents bind pod-create"},
 	} {
 		t.Run(row.note, func(t *testing.T) {
-			kind, namespace := "ClusterRoleBinding", ""
-			if row.scope != "" {
-				kind, namespace = "RoleBinding", ", namespace: "+row.scope
-			}
-			documents := parse(t, shop+
-				"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: own}, rules: "+row.rules+"}\n---\n"+
-				"{apiVersion: rbac.authorization.k8s.io/v1, kind: "+kind+", metadata: {name: own"+namespace+"}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]}\n")
+			documents := grantedTo(t, row.scope, row.rules)
 			o := options(t, documents, revisions.Of(t, texts(t, documents)))
 			o.From, o.To, o.MaxChanges = []string{"user:u"}, []string{row.to}, 3
 			report, err := reach.Find(t.Context(), o)
@@ -83,6 +86,35 @@ func TestPathsThroughChanges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A path changes no more documents than it may, and a binding that its user no longer has counts.
+func TestPathsHaveNoMoreChangesThanTheyMay(t *testing.T) {
+	documents := grantedTo(t, "", makePods)
+	for changes, want := range []int{0, 0, 1} {
+		o := options(t, documents, revisions.Of(t, texts(t, documents)))
+		o.From, o.To, o.MaxChanges = []string{"user:u"}, []string{account("shop", "robot")}, changes
+		report, err := reach.Find(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Paths) != want {
+			t.Errorf("with %d changes: got %d paths, want %d", changes, len(report.Paths), want)
+		}
+	}
+}
+
+// grantedTo returns the documents of shop in which user u has rules, in a namespace or in the
+// cluster.
+func grantedTo(t *testing.T, scope, rules string) []object {
+	t.Helper()
+	kind, namespace := "ClusterRoleBinding", ""
+	if scope != "" {
+		kind, namespace = "RoleBinding", ", namespace: "+scope
+	}
+	return parse(t, shop+
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: own}, rules: "+rules+"}\n---\n"+
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: "+kind+", metadata: {name: own"+namespace+"}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]}\n")
 }
 
 func parse(t *testing.T, text string) (out []object) {

@@ -60,7 +60,7 @@ func (c *comparer) compare() (*diff.Reach, error) {
 			if was == is {
 				continue
 			}
-			change, err := c.change(n, i, [2][][]int{before, after}, [2]Class{was, is})
+			change, err := c.change(n, i, [2][]*distances{before, after}, [2]Class{was, is})
 			if err != nil {
 				return nil, err
 			}
@@ -78,7 +78,7 @@ func (c *comparer) compare() (*diff.Reach, error) {
 }
 
 // path returns the best path of a pair in one revision.
-func (c *comparer) path(side, n, goal int, distances [][]int) (*Path, error) {
+func (c *comparer) path(side, n, goal int, distances []*distances) (*Path, error) {
 	s := c.sides[side]
 	w := routes(s.starts[n].node, distances, 1, s.o.MaxHops)[0]
 	p, err := s.graph.path(c.ctx, s.starts[n], &s.goals[goal], w.arcs)
@@ -90,7 +90,7 @@ func (c *comparer) path(side, n, goal int, distances [][]int) (*Path, error) {
 
 // change returns how a pair differs, by the distances and the classes of both revisions. What
 // causes it is found on the better path.
-func (c *comparer) change(n, goal int, distances [2][][]int, classes [2]Class) (*diff.ReachChange, error) {
+func (c *comparer) change(n, goal int, distances [2][]*distances, classes [2]Class) (*diff.ReachChange, error) {
 	was, is := classes[0], classes[1]
 	better, shown := 1, 1
 	if was < is {

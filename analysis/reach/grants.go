@@ -23,10 +23,10 @@ func (x *expansion) rbac() {
 	mayGain := func(verb string) bool {
 		return x.mayAsk(verb, rbacGroup, "roles") || x.mayAsk(verb, rbacGroup, "clusterroles")
 	}
-	if !mayGain("bind") && !mayGain("escalate") || x.hasAll("") || x.bind("") || x.escalate("") {
+	if !mayGain("bind") && !mayGain("escalate") || x.hasAll("") || !x.isLocal && (x.bind("") || x.escalate("")) {
 		return
 	}
-	for _, namespace := range x.g.namespaces {
+	for _, namespace := range x.namespaces {
 		if !x.hasAll(namespace) && !x.bind(namespace) {
 			x.escalate(namespace)
 		}
@@ -104,7 +104,9 @@ func (x *expansion) bind(namespace string) bool {
 		if !x.takes(&h, target{verb: "bind", group: rbacGroup, resource: plurals[role.Kind], namespace: namespace, name: role.Name}, false) {
 			continue
 		}
-		x.change(h, newBinding(role, namespace, name, x.n.identity.own()))
+		c := newBinding(role, namespace, name, x.n.identity.own())
+		c.isNew = existing.Role == ""
+		x.change(h, c)
 		if grantsAll(role) && h.class == Certain {
 			return true
 		}
@@ -182,29 +184,26 @@ func (x *expansion) newRole(kind, namespace string) {
 // change adds a hop that leaves the identity as it is, in changed documents.
 func (x *expansion) change(h hop, c change) {
 	if w := x.g.after(x.n.world, c); w != nil && w != x.n.world {
-		h.change = &c
+		h.change, x.g.hasChanges = &c, true
 		x.add(h, x.g.at(x.n.identity, w))
 	}
 }
 
 // documents adds the hops that write documents of writ itself. Nothing checks that their
-// author holds what they grant.
-// An identity that may do everything where nothing is denied gains nothing by another grant.
+// author holds what they grant. An identity that may do everything, and that no role denies
+// anything, gains nothing by another grant; where no policy denies anything either, nothing by
+// a session.
 func (x *expansion) documents() {
-	isFree := !x.n.world.sealed && len(x.n.world.Deny) == 0 && !x.n.world.HasDenials()
-	if isFree && x.hasAll("") {
+	if !x.isFree() || !x.hasAll("") {
+		x.originGrants()
+		x.originDenials()
+	}
+	if x.isLocal {
 		return
 	}
-	if x.mayWrite(writGroup, "roles") || x.mayWrite(writGroup, "rolebindings") {
-		for _, namespace := range tables.Once(append([]string{x.n.world.Access.Master}, x.g.namespaces...)) {
-			if namespace != "" && !(isFree && x.hasAll(namespace)) {
-				x.originRole(namespace)
-				x.originBinding(namespace)
-			}
-		}
+	if !x.isFree() || len(x.n.world.Deny) > 0 || !x.hasAll("") {
+		x.escalations()
 	}
-	x.originDenials()
-	x.escalations()
 	deny := tables.Of[*tables.Deny](x.n.world.Revision.Tables)
 	verbs := slices.DeleteFunc(append([]string{"delete"}, edits...), func(verb string) bool { return !x.mayAsk(verb, denyGroup, "denypolicies") })
 	if deny == nil {
@@ -227,17 +226,58 @@ func (x *expansion) documents() {
 	}
 }
 
+// isFree reports whether an identity that may do everything is denied nothing but by policies,
+// which deny the same to all.
+func (x *expansion) isFree() bool {
+	acting := x.n.identity.Acting
+	return !x.n.world.sealed && (acting == nil || acting.Mode == legacy) &&
+		!slices.ContainsFunc(x.held, func(s *statement.Statement) bool { return s.Effect != statement.OutcomeAllow })
+}
+
+// originGrants adds the hops that write Origin roles, or bind them. Everything in the cluster
+// is worth as much as that and anything in a namespace.
+func (x *expansion) originGrants() {
+	if !x.mayWrite(writGroup, "roles") && !x.mayWrite(writGroup, "rolebindings") {
+		return
+	}
+	master := x.n.world.Access.Master
+	isAsked := !x.isLocal || slices.Contains(x.namespaces, master)
+	if isAsked && master != "" && (x.originRole(master) || x.originBinding(master)) && x.isFree() {
+		return
+	}
+	for _, namespace := range x.namespaces {
+		if namespace == master || x.isFree() && x.hasAll(namespace) {
+			continue
+		}
+		if !x.originRole(namespace) || !x.isFree() {
+			x.originBinding(namespace)
+		}
+	}
+}
+
 func (x *expansion) mayWrite(group, resource string) bool {
 	return slices.ContainsFunc(writes, func(verb string) bool { return x.mayAsk(verb, group, resource) })
 }
 
-// originRole adds the hops that write an Origin role: one that is bound, or a new one.
-func (x *expansion) originRole(namespace string) {
+// originRole adds the hops that write an Origin role: one that is bound, or a new one. It
+// reports whether the identity certainly holds one of them there.
+func (x *expansion) originRole(namespace string) bool {
 	bound := make(map[string]bool)
 	for _, b := range x.n.world.Access.Bindings.All() {
 		bound[b.Role] = true
 	}
-	hasPolicy := namespace == x.n.world.Access.Master // which other namespaces need for a role
+	place := namespace
+	if namespace == x.n.world.Access.Master {
+		place = ""
+	}
+	held := make(map[string]bool)
+	for _, s := range x.held {
+		for _, d := range s.Documents {
+			held[d.Role] = held[d.Role] || s.Namespace == place
+		}
+	}
+	hasPolicy := place == "" // which other namespaces need for a role
+	isCertain := false
 	for key, r := range x.n.world.Access.Roles.All() {
 		role := r
 		if role.Family != tables.FamilyOrigin || role.Namespace != namespace {
@@ -251,14 +291,16 @@ func (x *expansion) originRole(namespace string) {
 			h := hop{edge: "edit-documents"}
 			if x.takes(&h, target{verb: verb, group: writGroup, resource: "roles", namespace: namespace, name: role.Name}, false) {
 				x.change(h, newRole("", namespace, role.Name))
+				isCertain = isCertain || held[key] && h.class == Certain
 				break
 			}
 		}
 	}
 	h := hop{edge: "edit-documents"}
-	if hasPolicy && x.mayWrite(writGroup, "rolebindings") && x.takes(&h, target{verb: "create", group: writGroup, resource: "roles", namespace: namespace}, false) {
+	if !isCertain && hasPolicy && x.mayWrite(writGroup, "rolebindings") && x.takes(&h, target{verb: "create", group: writGroup, resource: "roles", namespace: namespace}, false) {
 		x.change(h, newRole("", namespace, newName))
 	}
+	return isCertain
 }
 
 // originDenials adds the hops that delete a binding of an Origin role which denies, or that
@@ -288,13 +330,14 @@ func (x *expansion) originDenials() {
 	}
 }
 
-// originBinding adds the hops that bind an Origin role to the identity.
-func (x *expansion) originBinding(namespace string) {
+// originBinding adds the hops that bind an Origin role to the identity. It reports whether one
+// of them certainly gives everything there.
+func (x *expansion) originBinding(namespace string) bool {
 	access := x.n.world.Access
 	written := hop{edge: "edit-documents"}
 	name, ok := x.write(&written, writGroup, "rolebindings", namespace)
 	if !ok {
-		return
+		return false
 	}
 	hasBinding := namespace == access.Master // into its own namespace, which takes a PolicyBinding
 	for _, b := range access.Bindings.All() {
@@ -318,9 +361,12 @@ func (x *expansion) originBinding(namespace string) {
 	for _, role := range candidates {
 		h := written
 		h.requests = slices.Clone(written.requests)
-		x.change(h, newBinding(role, namespace, name, x.n.identity.own()))
+		c := newBinding(role, namespace, name, x.n.identity.own())
+		c.isNew = !access.Bindings.Has(tables.BindingKey(tables.FamilyOrigin, namespace, name))
+		x.change(h, c)
 		if grantsAll(role) && h.class == Certain {
-			return
+			return true
 		}
 	}
+	return false
 }

@@ -31,6 +31,7 @@ type graph struct {
 	sessions   []string
 	escalated  []string // escalations
 	lent       []lending
+	hasChanges bool // a hop changes a document
 	wishes     []wish
 }
 
@@ -42,6 +43,7 @@ type node struct {
 	back     []arc // from the nodes that lead here
 	number   int
 	expanded bool
+	isIdle   bool            // it makes no changes
 	sorted   bool            // the arcs are in order
 	admin    map[string]bool // the namespaces where it may be an administrator; nil before it is asked
 }
@@ -87,6 +89,17 @@ func (g *graph) at(i *Identity, w *world) *node {
 	return g.node(w.key+"\x00"+i.key(), i, w)
 }
 
+// to returns the node of an identity that the one of an expansion becomes. It is an idle one
+// if that one could have made all its changes before.
+func (x *expansion) to(i *Identity, w *world) *node {
+	if !x.isIdle || i.sink || i.Session != "" || i.Escalation != "" {
+		return x.g.at(i, w)
+	}
+	n := x.g.node(w.key+"\x00idle\x00"+i.key(), i, w)
+	n.isIdle = true
+	return n
+}
+
 func (g *graph) node(key string, i *Identity, w *world) *node {
 	n := g.nodes[key]
 	if n == nil {
@@ -98,8 +111,8 @@ func (g *graph) node(key string, i *Identity, w *world) *node {
 }
 
 // set returns the node of a set of identities in a world, which are listed once.
-func (g *graph) set(name string, w *world, members func() []*node) *node {
-	n := g.node(w.key+"\x00set "+name, nil, w)
+func (x *expansion) set(name string, w *world, members func() []*node) *node {
+	n := x.g.node(fmt.Sprintf("%s\x00set %v %s", w.key, x.isIdle, name), nil, w)
 	if !n.expanded {
 		n.expanded = true
 		for _, m := range members() {
@@ -110,12 +123,12 @@ func (g *graph) set(name string, w *world, members func() []*node) *node {
 }
 
 // accountsOf returns the set of the accounts of a namespace, of all for an empty one.
-func (g *graph) accountsOf(namespace string, w *world) *node {
-	return g.set("accounts "+namespace, w, func() (out []*node) {
-		for _, account := range g.accounts {
+func (x *expansion) accountsOf(namespace string, w *world) *node {
+	return x.set("accounts "+namespace, w, func() (out []*node) {
+		for _, account := range x.g.accounts {
 			at, name, _ := strings.Cut(account, ":")
 			if namespace == "" || at == namespace {
-				out = append(out, g.at(identityOf(accountUser(at, name)), w))
+				out = append(out, x.to(identityOf(accountUser(at, name)), w))
 			}
 		}
 		return out
@@ -172,10 +185,26 @@ type expansion struct {
 	n    *node
 	held []*statement.Statement
 	err  error
+
+	// namespaces are those whose hops are looked for, and accounts those in them. isLocal states
+	// that this is one namespace, where the identity made a binding for itself: that grants
+	// nothing elsewhere, and the other hops are those of the node without it.
+	namespaces, accounts []string
+	isLocal              bool
+
+	// isIdle states that who the identity becomes makes no changes: it may do everything, and
+	// makes them itself, in as many hops.
+	isIdle bool
 }
 
 func (g *graph) expand(ctx context.Context, n *node) error {
-	x := &expansion{g: g, ctx: ctx, n: n, held: n.world.held(n.identity)}
+	x := &expansion{g: g, ctx: ctx, n: n, held: n.world.held(n.identity), namespaces: g.namespaces, accounts: g.accounts}
+	if place := n.ownPlace(); place != "" {
+		x.isLocal, x.namespaces = true, []string{place}
+		x.accounts = slices.DeleteFunc(slices.Clone(g.accounts), func(account string) bool { return !strings.HasPrefix(account, place+":") })
+		n.arcs = append(n.arcs, arc{to: g.at(n.identity, g.seenBy(nil, n.world))})
+	}
+	x.isIdle = n.isIdle || !x.isLocal && n.identity.Session == "" && n.identity.Escalation == "" && x.isFree() && x.hasAll("")
 	for i := range edges {
 		x.take(&edges[i])
 	}
@@ -184,7 +213,7 @@ func (g *graph) expand(ctx context.Context, n *node) error {
 		x.impersonations()
 	}
 	x.sessions()
-	if !x.isAtNext() {
+	if !n.isIdle && !x.isAtNext() {
 		x.rbac()
 		if !g.o.GitOnly {
 			x.documents()
@@ -246,7 +275,7 @@ func (x *expansion) verdict(t target, anyName bool, facts map[string]any) verdic
 // places returns the namespaces in which a target may be allowed.
 func (x *expansion) places(t target) []string {
 	if x.n.world.sealed {
-		return x.g.namespaces
+		return x.namespaces
 	}
 	places := make(map[string]bool)
 	shape := x.n.world.shape(t)
@@ -254,8 +283,8 @@ func (x *expansion) places(t target) []string {
 		switch {
 		case s.Effect != statement.OutcomeAllow || !shape.mayFit(s):
 		case s.Namespace == "":
-			return x.g.namespaces
-		default:
+			return x.namespaces
+		case !x.isLocal || s.Namespace == x.namespaces[0]:
 			places[s.Namespace] = true
 		}
 	}
@@ -274,122 +303,4 @@ func (x *expansion) takes(h *hop, t target, anyName bool) bool {
 	h.why = tables.Once(slices.Concat(h.why, v.why))
 	h.facts = merged(h.facts, v.facts)
 	return true
-}
-
-// best returns the request of an ask that is allowed best in a namespace.
-func (x *expansion) best(a *ask, namespace string, facts map[string]any) (found target, v verdict) {
-	v.class = never
-	for _, resource := range a.resources {
-		for _, verb := range a.verbs {
-			t := target{verb: verb, group: a.group, namespace: namespace, name: a.name}
-			t.resource, t.sub = split(resource)
-			if o := x.verdict(t, a.isNamed && a.name == "" && verb != "list" && verb != "watch" && verb != "create" || a.isNamed && t.sub != "" && a.name == "", facts); o.class < v.class {
-				t.name = o.name
-				found, v = t, o
-			}
-		}
-	}
-	return found, v
-}
-
-// take adds the hops of an edge.
-func (x *expansion) take(e *edge) {
-	if e.name == "node-escape" && !x.g.o.NodeEscape {
-		return
-	}
-	namespaces := []string{""}
-	if e.becomes.isNamespaced() {
-		all := make(map[string]bool)
-		for _, resource := range e.asks[0].resources {
-			for _, verb := range e.asks[0].verbs {
-				t := target{verb: verb, group: e.asks[0].group}
-				t.resource, t.sub = split(resource)
-				for _, namespace := range x.places(t) {
-					all[namespace] = true
-				}
-			}
-		}
-		namespaces = slices.Sorted(maps.Keys(all))
-	}
-	for _, namespace := range namespaces {
-		h := hop{edge: e.name, class: e.class}
-		if e.assumes != "" {
-			h.assumes = []string{e.assumes}
-		}
-		if e.why != "" {
-			h.why = []string{e.why}
-		}
-		complete := true
-		for i := range e.asks {
-			t, v := x.best(&e.asks[i], namespace, h.facts)
-			if complete = v.class != never; !complete {
-				break
-			}
-			h.requests = append(h.requests, t)
-			h.class = max(h.class, v.class)
-			h.why = tables.Once(slices.Concat(h.why, v.why))
-			h.facts = merged(h.facts, v.facts)
-		}
-		if complete {
-			x.lead(e, h, namespace)
-		}
-	}
-}
-
-// lead adds the hops of an edge to whom it leads.
-func (x *expansion) lead(e *edge, h hop, namespace string) {
-	w := x.n.world
-	switch e.becomes {
-	case accountsThere:
-		x.add(h, x.g.accountsOf(namespace, w))
-	case everyAccount:
-		x.add(h, x.g.accountsOf("", w))
-	case everyNode:
-		x.add(h, x.g.accountsOf("", w))
-		x.add(h, x.g.allNodes(w))
-	case aSink:
-		x.add(h, x.g.at(&Identity{sink: true}, w))
-	case anyNode:
-		x.add(h, x.g.allNodes(w))
-	case anybody:
-		x.add(h, x.g.set("anybody", w, func() (out []*node) {
-			groups := slices.DeleteFunc(slices.Clone(x.g.groups), func(group string) bool { return group == masters || group == unauthenticated })
-			for _, c := range combined(append([]string{standIn}, slices.Concat(x.g.users, x.g.nodeUsers)...), groups) {
-				out = append(out, x.g.at(&Identity{User: c.user, Groups: withImplied(c.user, c.groups)}, w))
-			}
-			for _, account := range x.g.accounts {
-				at, name, _ := strings.Cut(account, ":")
-				out = append(out, x.g.at(identityOf(accountUser(at, name)), w))
-			}
-			return out
-		}))
-	}
-}
-
-// allNodes returns the set of the nodes.
-func (g *graph) allNodes(w *world) *node {
-	return g.set("nodes", w, func() (out []*node) {
-		for _, user := range append([]string{nodePrefix + standIn}, g.nodeUsers...) {
-			out = append(out, g.at(identityOf(statement.UserPrefix+user), w))
-		}
-		return out
-	})
-}
-
-// tokens adds the hops that request a token of an account.
-func (x *expansion) tokens() {
-	t := target{verb: "create", resource: "serviceaccounts", sub: "token"}
-	for _, namespace := range x.places(t) {
-		for _, account := range x.g.accounts {
-			at, name, _ := strings.Cut(account, ":")
-			if at != namespace {
-				continue
-			}
-			h := hop{edge: "token"}
-			t.namespace, t.name = at, name
-			if x.takes(&h, t, false) {
-				x.add(h, x.g.at(identityOf(accountUser(at, name)), x.n.world))
-			}
-		}
-	}
 }

@@ -160,6 +160,8 @@ func (i *Identity) text() string {
 	}
 	if i.Acting != nil {
 		acting = ", acting"
+	}
+	if i.User != "" {
 		var more []string
 		for _, group := range i.Groups {
 			if !slices.Contains(withImplied(i.User, nil), group) {

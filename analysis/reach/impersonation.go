@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,41 +36,63 @@ type combination struct {
 	groups []string
 }
 
-// fewCombinations is up to how many combinations all are tried.
-const fewCombinations = 256
+// fewApart is up to how many groups all combinations are tried.
+const fewApart = 4
 
-// combined returns users with groups: with none, with one and with all. A grant to several
-// groups together takes all of them; a denial of one takes it alone. If there are few, all
-// combinations are returned.
-func combined(users, groups []string) (out []combination) {
-	if len(groups) < 8 && len(users)<<len(groups) <= fewCombinations {
-		for set := range 1 << len(groups) {
-			var some []string
-			for i, group := range groups {
-				if set&(1<<i) != 0 {
-					some = append(some, group)
-				}
-			}
-			for _, user := range users {
-				out = append(out, combination{user, some})
-			}
-		}
-		return out
-	}
-	for _, user := range users {
-		out = append(out, combination{user, nil})
-		if len(groups) > 0 {
-			out = append(out, combination{user, groups})
-		}
-	}
+// combined returns users with groups. Groups that only grant are asked for together, or none of
+// them: no identity may do more with some of them. Those that are apart may take something away,
+// and are asked for in each combination; if there are many, one of them, or all. What one group
+// grants by itself is shown with the first user alone.
+func combined(users, groups []string, isApart func(group string) bool) (out []combination) {
+	var together, apart []string
 	for _, group := range groups {
-		out = append(out, combination{users[0], []string{group}})
+		if isApart(group) {
+			apart = append(apart, group)
+		} else {
+			together = append(together, group)
+		}
+	}
+	sets := [][]string{nil, apart}
+	if len(apart) > fewApart {
+		for _, group := range apart {
+			sets = append(sets, []string{group})
+		}
+	}
+	for set := 1; set < 1<<len(apart)-1 && len(apart) <= fewApart; set++ {
+		var some []string
+		for i, group := range apart {
+			if set&(1<<i) != 0 {
+				some = append(some, group)
+			}
+		}
+		sets = append(sets, some)
+	}
+	if len(apart) == 0 {
+		sets = sets[:1]
+	}
+	for _, set := range sets {
+		for _, user := range users {
+			if out = append(out, combination{user, set}); len(together) > 0 {
+				out = append(out, combination{user, slices.Concat(set, together)})
+			}
+		}
+	}
+	for i := 0; i < len(together) && len(together) > 1; i++ {
+		out = append(out, combination{users[0], together[i : i+1]})
 	}
 	return out
 }
 
+// isApart reports whether a group may take something away from who has it.
+func (g *graph) isApart(w *world, group string) bool {
+	return w.sealed || slices.ContainsFunc(w.Of(statement.GroupPrefix+group, ""), func(s *statement.Statement) bool {
+		return s.Effect != statement.OutcomeAllow || s.Opaque != ""
+	})
+}
+
 // impersonations adds the hops that act as another identity.
 func (x *expansion) impersonations() {
+	asLegacy := make(map[string]bool)
 	for _, mode := range modes {
 		ask := func(resource, sub, namespace, name string) (target, hop, bool) {
 			t := target{verb: mode.verb, group: mode.group, resource: resource, sub: sub, namespace: namespace, name: name}
@@ -81,14 +104,14 @@ func (x *expansion) impersonations() {
 			return t, h, ok
 		}
 		var users []string
-		if mode.users && x.mayAsk(mode.verb, mode.group, "users") {
+		if mode.users && !x.isLocal && x.mayAsk(mode.verb, mode.group, "users") {
 			for _, user := range append([]string{standIn}, slices.Concat(x.g.users, x.g.nodeUsers)...) {
 				if _, _, ok := ask("users", "", "", user); ok && (mode.name == legacy || !strings.HasPrefix(user, nodePrefix)) {
 					users = append(users, user)
 				}
 			}
 		}
-		if mode.nodes && x.mayAsk(mode.verb, mode.group, "nodes") {
+		if mode.nodes && !x.isLocal && x.mayAsk(mode.verb, mode.group, "nodes") {
 			for _, user := range append([]string{nodePrefix + standIn}, x.g.nodeUsers...) {
 				if _, _, ok := ask("nodes", "", "", strings.TrimPrefix(user, nodePrefix)); ok {
 					users = append(users, user)
@@ -96,7 +119,7 @@ func (x *expansion) impersonations() {
 			}
 		}
 		if mode.accounts && x.mayAsk(mode.verb, mode.group, "serviceaccounts") {
-			for _, account := range x.g.accounts {
+			for _, account := range x.accounts {
 				at, name, _ := strings.Cut(account, ":")
 				if _, _, ok := ask("serviceaccounts", "", at, name); ok {
 					users = append(users, statement.AccountPrefix+account)
@@ -107,17 +130,22 @@ func (x *expansion) impersonations() {
 			continue
 		}
 		var groups []string
+		uncertain := make(map[string]bool)
 		if mode.users && x.mayAsk(mode.verb, mode.group, "groups") {
 			for _, group := range x.g.groups {
-				if _, _, ok := ask("groups", "", "", group); ok && group != authenticated && (mode.name == legacy || group != masters) {
+				if _, h, ok := ask("groups", "", "", group); ok && group != authenticated && (mode.name == legacy || group != masters) {
 					groups = append(groups, group)
+					uncertain[group] = h.class != Certain
 				}
 			}
 		}
 		extras := x.extras(mode.verb)
-		for _, c := range combined(users, groups) {
+		for _, c := range combined(users, groups, func(group string) bool { return uncertain[group] || x.g.isApart(x.n.world, group) }) {
 			for _, extra := range extras {
-				x.impersonate(mode.name, mode.verb, mode.group, c, extra)
+				key := fmt.Sprintf("%q %q", c, extra)
+				if !asLegacy[key] && x.impersonate(mode.name, mode.verb, mode.group, c, extra) && mode.name == legacy {
+					asLegacy[key] = true // nothing else is checked then
+				}
 			}
 		}
 	}
@@ -153,8 +181,9 @@ func (x *expansion) extras(verb string) [][2]string {
 	return out
 }
 
-// impersonate adds the hop that acts as one identity, if all of its requests are allowed.
-func (x *expansion) impersonate(mode, verb, group string, c combination, extra [2]string) {
+// impersonate adds the hop that acts as one identity, if all of its requests are allowed. It
+// reports whether they certainly are.
+func (x *expansion) impersonate(mode, verb, group string, c combination, extra [2]string) bool {
 	h := hop{edge: "impersonate"}
 	to := &Identity{User: c.user, Groups: withImplied("", c.groups), Session: extra[0], Escalation: extra[1], Acting: &Acting{x.n.identity, mode}}
 	first := target{verb: verb, group: group, resource: "users", name: c.user}
@@ -181,8 +210,9 @@ func (x *expansion) impersonate(mode, verb, group string, c combination, extra [
 	}
 	for _, t := range all {
 		if !x.takes(&h, t, false) {
-			return
+			return false
 		}
 	}
-	x.add(h, x.g.at(to, x.n.world))
+	x.add(h, x.to(to, x.g.seenBy(to, x.n.world)))
+	return h.class == Certain
 }

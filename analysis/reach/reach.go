@@ -152,7 +152,7 @@ func (s *search) isAtAll(n *node) (bool, error) {
 }
 
 // towards returns the distances of all nodes to a goal, by class; nil if no node is there.
-func (s *search) towards(goal int) (out [][]int) {
+func (s *search) towards(goal int) (out []*distances) {
 	var at []*node
 	for _, n := range s.order {
 		if s.goals[goal].reached(n) {
@@ -169,9 +169,9 @@ func (s *search) towards(goal int) (out [][]int) {
 }
 
 // classOf returns the class of the best path of a subject by the distances to a goal.
-func (s *search) classOf(start int, distances [][]int) Class {
+func (s *search) classOf(start int, distances []*distances) Class {
 	for class := range distances {
-		if distances[class][s.starts[start].number] <= s.o.MaxHops {
+		if distances[class].from(s.starts[start].node) <= s.o.MaxHops {
 			return Class(class)
 		}
 	}
@@ -226,7 +226,7 @@ func (s *search) report(ctx context.Context) (*Report, error) {
 			continue
 		}
 		for _, from := range s.starts {
-			if len(g.o.From) == 0 && distances[Certain][from.number] == 0 {
+			if len(g.o.From) == 0 && distances[Certain].from(from.node) == 0 {
 				continue
 			}
 			for _, w := range routes(from.node, distances, max(1, g.o.Paths), g.o.MaxHops) {

@@ -113,12 +113,18 @@ func (g *graph) path(ctx context.Context, s start, to *goal, arcs []arc) (*Path,
 			}
 			end = next.to
 		}
-		h := a.hop.report(as, end.identity)
+		made := *a.hop
+		if made.change != nil {
+			made.change = w.apart(made.change)
+		}
+		h := made.report(as, end.identity)
 		if err := g.check(ctx, w, as, &h); err != nil {
 			return nil, err
 		}
 		p.Hops = append(p.Hops, h)
-		if a.hop.change == nil {
+		if made.change != nil {
+			w = g.after(w, *made.change)
+		} else {
 			as = end.identity
 			if as.Acting != nil { // the node is that of all who act as it
 				same := *as
@@ -127,7 +133,6 @@ func (g *graph) path(ctx context.Context, s start, to *goal, arcs []arc) (*Path,
 				p.Hops[len(p.Hops)-1].Becomes = as
 			}
 		}
-		w = end.world
 	}
 	if r := to.request(); r != nil && !as.sink {
 		if found, _ := w.decisive(as.request(r), as.Principals()); found != nil && found.Effect == statement.OutcomeAllow {
@@ -136,6 +141,18 @@ func (g *graph) path(ctx context.Context, s start, to *goal, arcs []arc) (*Path,
 		}
 	}
 	return p, nil
+}
+
+// apart returns a change under a name of its own: a hop before it may have made a binding of
+// the same name for another user.
+func (w *world) apart(c *change) *change {
+	out := *c
+	for n := 2; c.isNew && slices.ContainsFunc(w.changes, func(o change) bool {
+		return o.apiVersion == c.apiVersion && o.kind == c.kind && o.namespace == c.namespace && o.name == out.name
+	}); n++ {
+		out.name = fmt.Sprintf("%s-%d", c.name, n)
+	}
+	return &out
 }
 
 // report returns the hop as an identity takes it.

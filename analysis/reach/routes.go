@@ -10,33 +10,82 @@ import (
 // unreached is the distance of a node from which a goal is not reached.
 const unreached = 1 << 30
 
-// distances returns, by the number of a node, how many hops of a class or better it takes to
-// a goal.
-func (g *graph) distances(at []*node, class Class) []int {
-	out := make([]int, len(g.order))
-	for i := range out {
-		out[i] = unreached
+// distances are how many hops of one class or better it takes from each node to a goal, by the
+// number of changes that they may make.
+type distances struct {
+	changes int   // most changes of a path
+	hops    []int // by the number of a node, then by that of changes
+}
+
+// of returns the distance of a node from which so many changes may be made.
+func (d *distances) of(n *node, changes int) int {
+	if changes < 0 {
+		return unreached
 	}
-	queue := slices.Clone(at)
-	for _, n := range at {
-		out[n.number] = 0
+	return d.hops[n.number*(d.changes+1)+changes]
+}
+
+// from returns the distance of a node from which a path begins.
+func (d *distances) from(n *node) int { return d.of(n, d.changes) }
+
+// place is a node of a path and the changes that may be made from there.
+type place struct {
+	*node
+	changes int
+}
+
+// distances returns the distances to a goal that some nodes are at.
+func (g *graph) distances(at []*node, class Class) *distances {
+	out := &distances{changes: 0}
+	if g.hasChanges {
+		out.changes = g.o.MaxChanges
 	}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		for _, a := range n.back {
-			cost := a.cost()
-			if a.class() > class || out[n.number]+cost >= out[a.to.number] {
-				continue
-			}
-			if out[a.to.number] = out[n.number] + cost; cost == 0 {
-				queue = slices.Insert(queue, 0, a.to)
-			} else {
-				queue = append(queue, a.to)
-			}
+	out.hops = make([]int, len(g.order)*(out.changes+1))
+	for i := range out.hops {
+		out.hops[i] = unreached
+	}
+	// Places of one distance, and of the next one.
+	var near, far []place
+	reach := func(n *node, changes, hops int, list *[]place) {
+		if at := &out.hops[n.number*(out.changes+1)+changes]; hops < *at {
+			*at = hops
+			*list = append(*list, place{n, changes})
 		}
 	}
+	for _, n := range at {
+		for changes := range out.changes + 1 {
+			reach(n, changes, 0, &near)
+		}
+	}
+	for hops := 0; len(near) > 0; hops++ {
+		for len(near) > 0 {
+			p := near[len(near)-1]
+			near = near[:len(near)-1]
+			if out.of(p.node, p.changes) < hops {
+				continue
+			}
+			for _, a := range p.back {
+				changes := p.changes + a.changes()
+				switch {
+				case a.class() > class || changes > out.changes:
+				case a.cost() == 0:
+					reach(a.to, changes, hops, &near)
+				default:
+					reach(a.to, changes, hops+1, &far)
+				}
+			}
+		}
+		near, far = far, near
+	}
 	return out
+}
+
+// changes returns how many documents an arc changes.
+func (a arc) changes() int {
+	if a.hop != nil && a.hop.change != nil {
+		return 1
+	}
+	return 0
 }
 
 func (a arc) cost() int {
@@ -73,13 +122,14 @@ func (n *node) name() string {
 
 // route returns the first of the shortest routes from a node to a goal by the distances of a
 // class.
-func route(n *node, distances []int, class Class) (out []arc) {
-	for distances[n.number] > 0 || n.identity == nil {
+func route(n *node, d *distances, class Class) (out []arc) {
+	for changes := d.changes; d.of(n, changes) > 0 || n.identity == nil; {
 		arcs := n.inOrder()
 		i := slices.IndexFunc(arcs, func(a arc) bool {
-			return a.class() <= class && distances[a.to.number] == distances[n.number]-a.cost()
+			return a.class() <= class && d.of(a.to, changes-a.changes()) == d.of(n, changes)-a.cost()
 		})
 		out = append(out, arcs[i])
+		changes -= arcs[i].changes()
 		n = arcs[i].to
 	}
 	return out
@@ -90,6 +140,7 @@ type walk struct {
 	arcs  []arc
 	at    *node
 	hops  int
+	left  int // changes that may be made from there
 	bound int // of the hops of all routes that begin with it
 	worst Class
 	order int // in which it was found
@@ -115,10 +166,10 @@ const maxWalks = 100_000
 
 // routes returns the most best routes from a node to a goal: by class, then by the number of
 // hops. None visits a node twice. distances are those of each class.
-func routes(from *node, distances [][]int, most, maxHops int) (out []walk) {
+func routes(from *node, distances []*distances, most, maxHops int) (out []walk) {
 	for class := range distances {
 		if most == 1 {
-			if d := distances[class][from.number]; d <= maxHops {
+			if distances[class].from(from) <= maxHops {
 				return []walk{{arcs: route(from, distances[class], Class(class)), worst: Class(class)}}
 			}
 			continue
@@ -132,26 +183,26 @@ func routes(from *node, distances [][]int, most, maxHops int) (out []walk) {
 }
 
 // routesOf returns routes of exactly one class.
-func routesOf(from *node, distances []int, class Class, most, maxHops int) (out []walk) {
-	queue := &walks{{at: from, bound: distances[from.number]}}
+func routesOf(from *node, d *distances, class Class, most, maxHops int) (out []walk) {
+	queue := &walks{{at: from, left: d.changes, bound: d.from(from)}}
 	for looked := 0; queue.Len() > 0 && len(out) < most && looked < maxWalks; looked++ {
 		w := heap.Pop(queue).(*walk)
 		if w.bound > maxHops {
 			break
 		}
-		if distances[w.at.number] == 0 && w.at.identity != nil {
+		if d.of(w.at, w.left) == 0 && w.at.identity != nil {
 			if w.worst == class {
 				out = append(out, *w)
 			}
 			continue
 		}
 		for _, a := range w.at.inOrder() {
-			left := distances[a.to.number]
+			left := d.of(a.to, w.left-a.changes())
 			if a.class() > class || left == unreached || a.to == from || slices.ContainsFunc(w.arcs, func(b arc) bool { return b.to == a.to }) {
 				continue
 			}
 			hops := w.hops + a.cost()
-			heap.Push(queue, &walk{append(slices.Clip(w.arcs), a), a.to, hops, hops + left, max(w.worst, a.class()), looked})
+			heap.Push(queue, &walk{append(slices.Clip(w.arcs), a), a.to, hops, w.left - a.changes(), hops + left, max(w.worst, a.class()), looked})
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package reach
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/analysis/statement"
@@ -79,7 +80,7 @@ func (x *expansion) sessions() {
 		switch i := x.n.identity; {
 		case i.Acting != nil || !l.mayRequest(i):
 		case l.alone && l.mayApprove(i):
-			x.add(l.hop(nil, Certain), x.g.at(l.holder(i), x.n.world))
+			x.add(l.hop(nil, Certain), x.to(l.holder(i), x.n.world))
 		default:
 			x.g.wishes = append(x.g.wishes, wish{x.n, l})
 		}
@@ -140,13 +141,21 @@ func (x *expansion) escalations() {
 			}
 			isCertain = h.class == Certain
 			for _, group := range x.g.groups {
-				if group != masters && !slices.Contains(x.n.identity.Groups, group) {
+				if group != masters && !slices.Contains(x.n.identity.Groups, group) && x.isWorth(statement.GroupPrefix+group) {
 					x.change(h, newEscalation(namespace, name, group, x.n.identity.Groups[0]))
 				}
 			}
 			break
 		}
 	}
+}
+
+// isWorth reports whether a group is a goal, or holds something.
+func (x *expansion) isWorth(group string) bool {
+	return slices.ContainsFunc(x.g.goals, func(g goal) bool { return g.principal == group }) || len(x.n.world.Of(group, "")) > 0 ||
+		slices.ContainsFunc(x.lent(), func(l *lending) bool {
+			return slices.Contains(slices.Concat(l.Request.Groups, l.Approve.Groups), strings.TrimPrefix(group, statement.GroupPrefix))
+		})
 }
 
 // newEscalation returns a change that lets a group lend itself another one on every cluster.

@@ -40,12 +40,19 @@ type shape struct {
 func newWorld(w *statement.World, o *Options, changes []change) *world {
 	out := &world{World: w, o: o, changes: changes, known: make(map[string]verdict),
 		shapes: make(map[target]*shape), denials: make(map[target][]*statement.Statement)}
-	for _, c := range changes {
-		out.key += c.key() + "\n"
-	}
+	out.key = keyOf(changes)
 	sessions := tables.Of[*tables.Sessions](w.Revision.Tables)
 	out.sealed = sessions != nil && sessions.Sessions.Len()+sessions.Debug.Len() > 0
 	return out
+}
+
+// keyOf identifies a set of changes, which are sorted.
+func keyOf(changes []change) string {
+	var key strings.Builder
+	for i := range changes {
+		key.WriteString(changes[i].key() + "\n")
+	}
+	return key.String()
 }
 
 // verdict is how requests are allowed: one with a name, and with values of facts.
