@@ -12,7 +12,7 @@ trap 'rm -f "$config"' EXIT
 fail() { echo "deploy: $*" >&2; exit 1; }
 
 checked=0
-for values in helm/values/*.yaml kustomize/base/values.yaml; do
+for values in helm/values/*.yaml kustomize/*/values.yaml; do
 	tool helm lint --quiet --strict "$chart" --values "$values"
 	# What the chart makes is a configuration that writ takes.
 	template --namespace writ --values "$values" |
@@ -46,6 +46,10 @@ done <<'MISTAKES'
 --set state.existingClaim=c
 --set companion.policies=x
 --set companion.probes=true
+--set config.aggregation-listen=:1
+--set aggregation.enabled=true
+--set aggregation.enabled=true,tls.secretName=
+--set aggregation.enabled=true,aggregation.tls.caBundle=-
 MISTAKES
 
 # The chart installs the companion as it is printed, and grants its probe.
@@ -57,11 +61,13 @@ for want in 'name: writ-companion-1' 'kind: ValidatingAdmissionPolicyBinding' 'n
 	grep -q "$want" "$config" || fail "the chart does not install the companion: $want"
 done
 
-made=$(template --values kustomize/base/values.yaml | grep -v -e '^# Source: ' -e '^  *namespace: default$')
-if [ "${1:-}" = -update ]; then
-	printf '%s\n' "$made" >kustomize/base/writ.yaml
-fi
-diff -u kustomize/base/writ.yaml <(printf '%s\n' "$made") || fail "kustomize/base/writ.yaml is not what the chart makes: .ci/deploy.sh -update"
+for base in kustomize/base kustomize/aggregation; do
+	made=$(template --values "$base/values.yaml" | grep -v -e '^# Source: ' -e '^  *namespace: default$')
+	if [ "${1:-}" = -update ]; then
+		printf '%s\n' "$made" >"$base/writ.yaml"
+	fi
+	diff -u "$base/writ.yaml" <(printf '%s\n' "$made") || fail "$base/writ.yaml is not what the chart makes: .ci/deploy.sh -update"
+done
 
 tool promtool check rules helm/writ/files/alerts.yaml
 tool promtool test rules prometheus/alerts_test.yaml

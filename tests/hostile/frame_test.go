@@ -50,8 +50,8 @@ type attack struct {
 	decides bool
 	// slow states that an answer takes long: fewer requests are drawn.
 	slow bool
-	// isOperators states that the routes are those of the listener of operators.
-	isOperators bool
+	// at is operators or apiServers for routes of another listener than that of callers.
+	at string
 }
 
 // allows matches decisions that allow something.
@@ -66,7 +66,7 @@ func init() {
 		accessAttack, reviewAttack, originAttack, visibilityAttack, dashboardAttack, gatewayAttack, effectiveAttack,
 		operationsAttack, operatorAttack, accessBatchAttack, gatewayBatchAttack, visibilityBatchAttack,
 		authzenAttack, authzenSearchAttack, dataAttack, questionAttack, verifyAttack, filterAttack, compileAttack, listAttack, rulesReviewAttack, consoleAttack, objectsAttack,
-		reachAttack,
+		reachAttack, namespaceAttack, apiAttack,
 	}
 }
 
@@ -110,8 +110,11 @@ type exchange struct {
 
 // listener is the listener of a site that has the routes.
 func (a *attack) listener(s *site) *listener {
-	if a.isOperators {
+	switch a.at {
+	case operators:
 		return s.operators
+	case apiServers:
+		return s.apiServers
 	}
 	return s.callers
 }
@@ -127,6 +130,9 @@ func (a *attack) send(s *site, route string, r *request) *exchange {
 		return nil
 	}
 	sent.Body = io.NopCloser(bytes.NewReader(x.body))
+	if a.at == apiServers {
+		sent.TLS = s.frontProxy
+	}
 	w := httptest.NewRecorder()
 	listener := a.listener(s)
 	listener.ServeHTTP(w, sent)
@@ -164,15 +170,15 @@ func (a *attack) problem(x *exchange) string {
 		return "the OpenAPI document has other answers: " + x.mismatch.Error()
 	case x.status >= http.StatusMultipleChoices:
 		return ""
-	case isSiteOther(x.sent.Header):
+	case a.at != apiServers && isSiteOther(x.sent.Header): // an API server checks that
 		return "a request of another site's page is answered"
-	case x.sent.Host != "localhost" || x.sent.URL.Host != "" && x.sent.URL.Host != "localhost":
+	case a.at != apiServers && (x.sent.Host != "localhost" || x.sent.URL.Host != "" && x.sent.URL.Host != "localhost"):
 		return "a request for another host is answered"
 	case strings.Contains(strings.ToLower(x.sent.URL.EscapedPath()), "%2f"):
 		return "a path that hides a slash is answered"
 	}
 	for _, b := range attacks {
-		if b.isOperators == a.isOperators && slices.ContainsFunc(b.routes, func(route string) bool { return fits(route, x.sent) }) {
+		if b.at == a.at && slices.ContainsFunc(b.routes, func(route string) bool { return fits(route, x.sent) }) {
 			return b.judge(x) // an edited path may be that of another route
 		}
 	}
@@ -253,8 +259,11 @@ func edits(seed uint64) []byte {
 	return list
 }
 
-// operators marks routes of the listener of operators.
-const operators = "operators: "
+// The listeners beside that of callers, which mark their routes.
+const (
+	operators  = "operators: "
+	apiServers = "API servers: "
+)
 
 var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
 
@@ -281,9 +290,7 @@ func TestEveryRouteIsAttacked(t *testing.T) {
 			t.Errorf("%s is not declared", a.target)
 		}
 		for _, route := range a.routes {
-			if a.isOperators {
-				route = operators + route
-			}
+			route = a.at + route
 			if covered[route] != "" {
 				t.Errorf("%s and %s cover %s", covered[route], a.target, route)
 			}
@@ -293,9 +300,9 @@ func TestEveryRouteIsAttacked(t *testing.T) {
 	s := accessSites[0]
 	s.open(t)
 	found := make(map[string]bool)
-	for prefix, listener := range map[string]*listener{"": s.callers, operators: s.operators} {
+	for prefix, listener := range map[string]*listener{"": s.callers, operators: s.operators, apiServers: s.apiServers} {
 		for _, route := range listener.Handler.(*gin.Engine).Routes() {
-			if prefix == operators && route.Path == "/v1/openapi.json" {
+			if prefix != "" && route.Path == "/v1/openapi.json" {
 				continue // attacked on the other listener
 			}
 			name := prefix + route.Method + " " + route.Path

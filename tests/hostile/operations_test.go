@@ -72,7 +72,7 @@ func (x *exchange) knowsSecret() bool {
 }
 
 var operatorAttack = &attack{
-	target: "FuzzOperators", isOperators: true,
+	target: "FuzzOperators", at: operators,
 	routes: []string{"GET /v1/revisions", "POST /v1/rollback", "POST /v1/release", "POST /v1/accept"},
 	draw: func(d random.Source, _ *site, route string) *request {
 		r := get(route)

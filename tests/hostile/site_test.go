@@ -3,6 +3,7 @@ package hostile
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"os"
@@ -56,10 +57,13 @@ type site struct {
 	once      sync.Once
 	callers   *listener
 	operators *listener
-	proxy     *grpc.ClientConn
-	policies  *engine.Engine
-	explorer  *answers.Explorer
-	now       time.Time // the engine's clock
+	// apiServers is the listener of API servers, and frontProxy the certificate of one.
+	apiServers *listener
+	frontProxy *tls.ConnectionState
+	proxy      *grpc.ClientConn
+	policies   *engine.Engine
+	explorer   *answers.Explorer
+	now        time.Time // the engine's clock
 
 	mu     sync.Mutex
 	errors []string
@@ -86,7 +90,7 @@ func init() {
 		files, gates := gateway.Generate(seed)
 		gateSites = append(gateSites, &site{files: files, gates: gates})
 	}
-	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, verifyAttack, filterAttack, compileAttack, listAttack, objectsAttack, rulesReviewAttack, consoleAttack, reachAttack} {
+	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, verifyAttack, filterAttack, compileAttack, listAttack, objectsAttack, rulesReviewAttack, consoleAttack, reachAttack, namespaceAttack, apiAttack} {
 		a.worlds = accessSites
 	}
 	for _, a := range []*attack{visibilityAttack, visibilityBatchAttack, dashboardAttack} {
@@ -200,6 +204,7 @@ func (s *site) listen(t testing.TB) {
 		Proofs: s.proofs(t),
 		Poke:   func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },
 	}))
+	s.listenForAPIServers(t, logger)
 	s.operators = listening(t, "t-operator", api.NewAdmin(api.AdminOptions{RevisionStore: store{}, Metrics: metrics.New(), Rule: rule, Logger: logger}))
 }
 

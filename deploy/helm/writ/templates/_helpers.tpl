@@ -24,6 +24,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- $_ := set $config "state-dir" "/var/lib/writ" -}}
 {{- if not (hasKey $config "log-format") }}{{ $_ := set $config "log-format" "json" }}{{ end -}}
 {{- if .Values.envoy.enabled }}{{ $_ := set $config "envoy-listen" (printf ":%v" .Values.envoy.port) }}{{ end -}}
+{{- if .Values.aggregation.enabled -}}
+{{- if not .Values.tls.secretName }}{{ fail "aggregation.enabled requires tls.secretName" }}{{ end -}}
+{{- if not (or .Values.aggregation.tls.caBundle .Values.aggregation.annotations) -}}
+{{- fail "aggregation.enabled requires aggregation.tls.caBundle, or annotations by which a controller adds it" -}}
+{{- end -}}
+{{- $_ := set $config "aggregation-listen" (printf ":%v" .Values.aggregation.port) -}}
+{{- if not (hasKey $config "requestheader-client-ca") }}{{ $_ := set $config "requestheader-from-cluster" true }}{{ end -}}
+{{- end -}}
 {{- if .Values.tls.secretName -}}
 {{- $_ := set $config "tls-cert" "/etc/writ-tls/tls.crt" -}}
 {{- $_ := set $config "tls-key" "/etc/writ-tls/tls.key" -}}
