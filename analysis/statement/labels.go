@@ -127,7 +127,7 @@ func (s *Search) labelCandidates(at stage, r *Request, not []*Statement, p label
 		own := Search{Must: part.must, Pin: s.Pin, Point: s.Point, Base: s.Base}
 		left := slices.DeleteFunc(slices.Clone(part.mustNot), func(t *Statement) bool { return !slices.Contains(not, t) })
 		var best []candidate
-		for _, o := range own.front(at, r, left, p.chained([]candidate{p.merging(nil)}, l.Sets(part.keys))) {
+		for _, o := range own.front(at, r, left, p.chained([]candidate{p.merging(nil)}, l.Sets(part.keys)), nil) {
 			best = append(best, o.set)
 		}
 		if out = product(out, best); len(out) > MaxLabelSets {

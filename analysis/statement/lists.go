@@ -153,7 +153,14 @@ func (v *Values) addLists(lists rule.Alternative, folds bool) {
 					v.addResource(entry)
 				}
 			}
-			v.addTargets(d.Targets)
+			if v.addTargets(d.Targets); folds { // a verb may stand for a subresource
+				for _, verb := range rule.Streams {
+					v.addWord(&v.verbs, verb)
+				}
+				for _, sub := range rule.Streaming() {
+					v.addWord(&v.subresources, sub)
+				}
+			}
 			v.subresources.addGlobs(d.Keys)
 		default:
 			if to := globs[l.Of]; to != nil {
@@ -173,8 +180,11 @@ func (v *Values) addVerbs(l *rule.List, verbs []string, folds bool) {
 	}
 	for _, verb := range verbs {
 		v.addWord(&v.verbs, verb)
-		if l.Star && rule.Narrower(verb) != nil {
-			v.verbs.Add("patch", "deletecollection")
+		for _, narrower := range rule.Narrower(strings.ToLower(verb)) {
+			v.addWord(&v.verbs, narrower)
+		}
+		if l.Star && strings.EqualFold(verb, rule.Impersonate) {
+			v.verbs.Add(rule.IdentityPrefix + "user-info")
 		}
 	}
 }

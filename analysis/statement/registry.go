@@ -42,15 +42,8 @@ func (g *Registry) addAs(s *Statement, in []string, subjects string) *Entry {
 	}
 	e := g.entries[key]
 	if e == nil {
-		e = &Entry{effect: *s, key: key}
-		e.JSON = JSON{In: in, Family: s.family, Effect: s.Effect, Step: Step(s.Step), Namespace: s.Namespace, From: from, Until: until}
-		if s.family == familyVisibility {
-			e.Step = noStep
-		}
-		if s.Session != nil {
-			e.Session = s.Session.Name
-		}
-		s.Condition.Describe(&e.JSON)
+		e = &Entry{effect: *s, key: key, JSON: s.JSON()}
+		e.In, e.From, e.Until, e.Subjects, e.Documents = in, from, until, nil, nil
 		g.entries[key] = e
 	}
 	if s.Subjects != nil {
@@ -64,6 +57,19 @@ func (g *Registry) addAs(s *Statement, in []string, subjects string) *Entry {
 		}
 	}
 	return e
+}
+
+// JSON returns the statement as reports show it, without an ID.
+func (s *Statement) JSON() JSON {
+	out := JSON{Family: s.family, Effect: s.Effect, Step: Step(s.Step), Namespace: s.Namespace, Subjects: s.Subjects, Documents: s.Documents}
+	if s.family == familyVisibility {
+		out.Step = noStep
+	}
+	if s.Session != nil {
+		out.Session = s.Session.Name
+	}
+	s.Condition.Describe(&out)
+	return out
 }
 
 // Number sorts the statements and gives each its ID. Entries that read alike have one.

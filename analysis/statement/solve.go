@@ -21,6 +21,10 @@ type Search struct {
 	Values Values
 	tried  int
 	Cut    bool // the search ended early: a request may exist that it did not find
+
+	// IsProven asks for Proof, which is set if no request is found.
+	IsProven bool
+	Proof    *Proof
 }
 
 // maxTried bounds the requests of one search. It is far above what documents need.
@@ -30,9 +34,11 @@ const maxTried = 1 << 18
 func (s *Search) Find() *Request {
 	s.Mention()
 	r := s.Base
-	if s.descend(0, &r, s.MustNot) {
+	found, proof := s.descend(0, &r, s.MustNot)
+	if found {
 		return &r
 	}
+	s.Proof = proof
 	s.Cut = s.Cut || s.Values.IsCut()
 	return nil
 }
@@ -53,12 +59,36 @@ func (s *Search) Mention() {
 
 // ValuesOf returns the values of a key that the statements tell apart, after Mention.
 func (s *Search) ValuesOf(key string) []string {
-	v := &s.Values
-	list := map[string]*List{
-		"path": &v.paths, "resource": &v.resources, "subresource": &v.subresources, "verb": &v.verbs, "apiGroup": &v.groups, "name": &v.names,
-		"namespace": &v.namespaces, "cluster": &v.Clusters, "tenant": &v.tenants, "session": &v.sessions, "escalation": &v.escalations,
-	}[key]
-	return inOrder(list.All())
+	return inOrder(s.Values.list(key).All())
+}
+
+// list returns the values of a key that is a text.
+func (v *Values) list(key string) *List {
+	switch key {
+	case "path":
+		return &v.paths
+	case "resource":
+		return &v.resources
+	case "subresource":
+		return &v.subresources
+	case "verb":
+		return &v.verbs
+	case "apiGroup":
+		return &v.groups
+	case "name":
+		return &v.names
+	case "namespace":
+		return &v.namespaces
+	case "cluster":
+		return &v.Clusters
+	case "tenant":
+		return &v.tenants
+	case "session":
+		return &v.sessions
+	case "escalation":
+		return &v.escalations
+	}
+	return nil
 }
 
 func (s *Statement) mentionPlace(v *Values) {
@@ -74,17 +104,28 @@ type option struct {
 	kind      string // options of different kinds are not compared
 	good, bad []uint8
 	left      []*Statement
+
+	// by excludes the value: it must match and does not, or if fits is set, the other way round.
+	by   *Statement
+	fits bool
 }
 
-func (s *Search) descend(at stage, r *Request, not []*Statement) bool {
+// descend chooses the values from a stage on. It returns why no request is found if that is
+// asked for.
+func (s *Search) descend(at stage, r *Request, not []*Statement) (bool, *Proof) {
 	if at == stages {
-		return len(not) == 0
+		return len(not) == 0, nil
 	}
 	if s.tried++; s.tried > maxTried {
 		s.Cut = true
-		return false
+		return false, nil
 	}
-	for _, o := range s.options(at, r, not) {
+	var l *level
+	if s.IsProven {
+		l = new(level)
+	}
+	options := s.options(at, r, not, l)
+	for _, o := range options {
 		next := *r
 		o.set(&next)
 		if s.Pin != nil {
@@ -93,26 +134,33 @@ func (s *Search) descend(at stage, r *Request, not []*Statement) bool {
 		if at <= stageGroup {
 			next.spelled = new(spelled)
 		}
-		if s.descend(at+1, &next, o.left) {
+		found, proof := s.descend(at+1, &next, o.left)
+		if found {
 			*r = next
-			return true
+			return true, nil
+		}
+		if l != nil {
+			l.nodes = append(l.nodes, proof)
 		}
 	}
-	return false
+	if l == nil || s.Cut {
+		return false, nil
+	}
+	return false, s.proof(at, l, options)
 }
 
 // options returns the values of a stage that can lead to a request, without those that
 // another one dominates.
-func (s *Search) options(at stage, r *Request, not []*Statement) []option {
+func (s *Search) options(at stage, r *Request, not []*Statement, l *level) []option {
 	candidates := []candidate{func(*Request) {}} // the absence of a value
 	if s.matters(at, not) {
 		candidates = s.candidates(at, r, not)
 	}
-	return s.front(at, r, not, candidates)
+	return s.front(at, r, not, candidates, l)
 }
 
 // front returns the candidates that no other one dominates.
-func (s *Search) front(at stage, r *Request, not []*Statement, candidates []candidate) []option {
+func (s *Search) front(at stage, r *Request, not []*Statement, candidates []candidate, l *level) []option {
 	var out []option
 	known := make(map[string]bool)
 	for _, set := range candidates {
@@ -125,6 +173,7 @@ func (s *Search) front(at stage, r *Request, not []*Statement, candidates []cand
 			next.spelled = new(spelled)
 		}
 		o, ok := s.option(at, &next, not)
+		l.record(&next, o, ok)
 		if !ok {
 			continue
 		}
@@ -134,7 +183,7 @@ func (s *Search) front(at stage, r *Request, not []*Statement, candidates []cand
 			continue
 		}
 		known[key] = true
-		if out = insert(out, o); len(o.left) == 0 && len(o.good) == 0 && !s.hasKinds(at) {
+		if out = insert(out, o); len(o.left) == 0 && len(o.good) == 0 && !s.hasKinds(at) && l == nil {
 			break
 		}
 	}
@@ -156,6 +205,7 @@ func (s *Search) option(at stage, r *Request, not []*Statement) (o option, ok bo
 	for _, st := range s.Must {
 		bits := st.Match(at, r)
 		if bits == 0 {
+			o.by = st
 			return o, false
 		}
 		if varies {
@@ -166,6 +216,7 @@ func (s *Search) option(at stage, r *Request, not []*Statement) (o option, ok bo
 	for i, st := range not {
 		if bits := st.Match(at, r); bits != 0 {
 			if st.last() <= at {
+				o.by, o.fits = st, true
 				return o, false
 			}
 			o.bad[i] = bits

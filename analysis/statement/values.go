@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/writ-policy/writ/analysis/regions"
 	"github.com/writ-policy/writ/translator/assertion"
@@ -18,10 +19,11 @@ import (
 type List struct {
 	Values   []string
 	seen     map[string]bool
-	Patterns []string // RE2 expressions for whole values
-	cut      bool     // a region of the patterns may have no value
-	samples  []string // plain words that patterns of documents match
-	isWhole  bool     // the values have one for each region
+	Patterns []string        // RE2 expressions for whole values
+	cut      bool            // a region of the patterns may have no value
+	samples  []string        // plain words that patterns of documents match
+	isWhole  bool            // the values have one for each region
+	isSample map[string]bool // the values that stand for a region, and for no word of a statement
 
 	other   string          // the value that stands for all that no statement names
 	isNamed bool            // a statement names other, or a word like it
@@ -89,12 +91,35 @@ func (l *List) addStandIns() {
 		for i := range word {
 			spelling := word[:i] + swapCase(word[i:i+1]) + word[i+1:]
 			if !l.seen[spelling] {
-				l.Add(spelling)
+				l.addFolded(spelling)
 				break
 			}
 		}
 	}
 	l.respelt = nil
+}
+
+// stand marks a value as one that stands for others.
+func (l *List) stand(value string) {
+	if l.isSample == nil {
+		l.isSample = make(map[string]bool)
+	}
+	l.isSample[value] = true
+}
+
+// spellings returns the characters that are the same one in lower case.
+func spellings(r rune) []rune {
+	lower := unicode.ToLower(r)
+	out := []rune{lower}
+	for f := unicode.SimpleFold(lower); f != lower; f = unicode.SimpleFold(f) {
+		if unicode.ToLower(f) == lower {
+			out = append(out, f)
+		}
+	}
+	if lower == 'i' {
+		out = append(out, '\u0130') // which folds to no other one
+	}
+	return out
 }
 
 func swapCase(text string) string {
@@ -132,6 +157,9 @@ func (l *List) All(others ...string) []string {
 		l.cut = l.cut || !complete
 		taken := false
 		for _, value := range found {
+			if !named[value] {
+				l.stand(value)
+			}
 			// The region of a value that a statement names has others too.
 			if named[value] && !literals[value] {
 				taken, literals[value] = true, true
@@ -331,13 +359,15 @@ func (l *List) foldPatterns() {
 		return
 	}
 	for _, word := range l.Values {
+		if word == l.other {
+			continue
+		}
 		expression := "^"
 		for _, r := range word {
-			one := string(r)
-			if other := swapCase(one); other != one {
-				expression += "[" + one + other + "]"
+			if all := spellings(r); len(all) > 1 {
+				expression += "[" + string(all) + "]"
 			} else {
-				expression += regexp.QuoteMeta(one)
+				expression += regexp.QuoteMeta(string(r))
 			}
 		}
 		l.Patterns = append(l.Patterns, expression+"$")
@@ -347,6 +377,10 @@ func (l *List) foldPatterns() {
 // addPaths adds a path below each prefix that no statement names, and regions of paths if
 // there are patterns of them.
 func (v *Values) addPaths() {
+	v.paths.other = otherPath
+	for v.paths.seen[v.paths.other] {
+		v.paths.other += "-1"
+	}
 	if len(v.paths.Patterns) > 0 {
 		for _, prefix := range v.prefixes {
 			v.paths.Patterns = append(v.paths.Patterns, "^"+regexp.QuoteMeta(prefix))
@@ -359,6 +393,7 @@ func (v *Values) addPaths() {
 		for slices.ContainsFunc(named, func(other string) bool { return strings.HasPrefix(other, path) }) {
 			path += "y"
 		}
+		v.paths.stand(path)
 		v.paths.Add(path)
 	}
 }
@@ -382,7 +417,7 @@ func (v *Values) targets() []candidate {
 			out = append(out, func(r *Request) { r.Path, r.Resource, r.Subresource = "", resource, sub })
 		}
 	}
-	for _, path := range v.paths.All(otherPath) {
+	for _, path := range v.paths.All(v.paths.other) {
 		if path != "" {
 			out = append(out, func(r *Request) { r.Path, r.Resource, r.Subresource = path, "", "" })
 		}

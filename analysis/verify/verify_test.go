@@ -48,3 +48,51 @@ func TestNodesOfTwoRequestersAreNotOne(t *testing.T) {
 		}
 	}
 }
+
+// holdsNot fails a test unless an assertion is not proven: a request breaks it.
+func holdsNot(t *testing.T, documents []string, assertion string) {
+	t.Helper()
+	side := revisions.Of(t, documents)
+	report := run(t, side, decoded(t, []byte(`{"apiVersion":"writ.dev/v1","kind":"Assertions","metadata":{"name":"d"},"spec":{"assertions":[`+assertion+`]}}`)))
+	if got := report.Assertions[0]; got.Verdict != verify.Fails {
+		t.Errorf("%s: got %s (%s), want a request", assertion, got.Verdict, got.Text)
+	}
+}
+
+// A request can be denied by its verb as by its subresource: verbs that stand for one are tried
+// although no document names them.
+func TestVerbsThatStandForSubresourcesAreTried(t *testing.T) {
+	documents := []string{
+		"{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, rules: [{verbs: ['*'], apiGroups: [''], resources: ['*']}]}",
+		"{kind: ClusterRoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: dev}]}",
+		"{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d}, spec: {rules: [{verbs: ['*'], apiGroups: [''], resources: ['*'], subresources: [exec]}]}}",
+	}
+	holdsNot(t, documents, `{"name": "a", "never": "denied", "of": {"resource": "secrets", "verb": {"not": "update"}}}`)
+	holdsNot(t, documents, `{"name": "a", "always": "allowed", "of": {"resource": "secrets", "holds": {"only": "group:dev"}}}`)
+}
+
+// The verb impersonate of Origin covers those of the newer impersonation.
+func TestVerbsOfImpersonationAreTried(t *testing.T) {
+	holdsNot(t, []string{
+		"{kind: Role, apiVersion: writ.dev/v1, metadata: {name: o, namespace: master}, rules: [{verbs: [impersonate], resourceKinds: [users]}]}",
+		"{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: o, namespace: master}, roleRef: {namespace: master, name: o}, groupNames: [dev]}",
+	}, `{"name": "a", "never": "allowed", "of": {"resource": "users", "verb": {"not": {"like": "[iI][mM][pP][eE][rR][sS][oO][nN][aA][tT][eE]"}}}}`)
+}
+
+// The path that stands for all others is another one where an assertion names it.
+func TestPathsThatAssertionsNameStandForNoOthers(t *testing.T) {
+	holdsNot(t, []string{
+		"{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, rules: [{verbs: [get], nonResourceURLs: [/x]}]}",
+		"{kind: ClusterRoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: dev}]}",
+	}, `{"name": "a", "always": "allowed", "of": {"holds": {"only": "group:dev"}, "verb": "get", "path": {"not": ["/x", "/other"]}}}`)
+}
+
+// Each subresource that stands for a verb is tried, in any case.
+func TestSubresourcesThatStandForVerbsAreTried(t *testing.T) {
+	documents := []string{
+		"{kind: Role, apiVersion: writ.dev/v1, metadata: {name: o, namespace: master}, rules: [{verbs: ['*', -get], resourceKinds: [pods]}]}",
+		"{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: o, namespace: master}, roleRef: {namespace: master, name: o}, groupNames: [dev]}",
+	}
+	holdsNot(t, documents, `{"name": "a", "never": "allowed", "of": {"verb": "get", "subresource": {"not": ["exec", "proxy"]}}}`)
+	holdsNot(t, documents, `{"name": "a", "never": "allowed", "of": {"verb": "get", "subresource": {"not": ["exec", "attach", "proxy", "portforward"]}}}`)
+}

@@ -109,11 +109,10 @@ func originTarget(resource, subresource string) words {
 // case and has one or two verbs.
 func Carried(verb, subresource string) []string {
 	verb = strings.ToLower(verb)
-	switch strings.ToLower(subresource) {
-	case "exec", "attach":
-		return []string{"exec"}
-	case "proxy", "portforward":
-		return []string{"proxy"}
+	if subresource != "" {
+		if i := slices.Index(streaming[:], strings.ToLower(subresource)); i >= 0 {
+			return Streams[i/2 : i/2+1]
+		}
 	}
 	if strings.HasPrefix(verb, IdentityPrefix) {
 		return []string{verb, Impersonate}
@@ -146,6 +145,13 @@ func Narrower(verb string) (out []string) {
 	}
 	return out
 }
+
+// streaming are the subresources that stand for each of Streams, two for one.
+var streaming = [...]string{"exec", "attach", "proxy", "portforward"}
+
+// Streaming returns the subresources whose requests are for a verb of Streams, whatever their
+// own verb is.
+func Streaming() []string { return streaming[:] }
 
 // Streams are the verbs that stand for a subresource of their name.
 var Streams = []string{"exec", "proxy"}

@@ -93,3 +93,23 @@ func TestPathGlobIsARegularExpression(t *testing.T) {
 		}
 	})
 }
+
+// PatternOf reads what Expression writes, and prefixes as regexp.QuoteMeta writes them.
+func TestPatternOf(t *testing.T) {
+	for _, pattern := range []string{"", "prod-*", "?ab", "[a-c]x", "[^a-c]", `a\*b`, "**", `cost$`, `a.b(c)|d`, `[\]\^\-]*`, "é[à-ü]", "a/b/*"} {
+		g, problem, _ := tables.ParsePathGlob(pattern)
+		if problem != "" {
+			t.Fatalf("%s: %s", pattern, problem)
+		}
+		text, isWhole := tables.PatternOf(g.Expression())
+		again, problem, _ := tables.ParsePathGlob(text)
+		if !isWhole || problem != "" || again.Expression() != g.Expression() {
+			t.Errorf("%s: got %s, %t, %s", pattern, text, isWhole, problem)
+		}
+	}
+	for _, prefix := range []string{"/api/", "cost$", `a\b`, "a.b"} {
+		if got, isWhole := tables.PatternOf("^" + regexp.QuoteMeta(prefix)); got != prefix || isWhole {
+			t.Errorf("prefix %s: got %s, %t", prefix, got, isWhole)
+		}
+	}
+}

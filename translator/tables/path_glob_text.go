@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -135,3 +136,41 @@ func (p globPiece) member() rune {
 	}
 	return '_'
 }
+
+// PatternOf returns the pattern that a regular expression was made of: that of Expression, or a
+// word with classes of characters. For the expression of a prefix, it returns the prefix and
+// false.
+func PatternOf(expression string) (pattern string, isWhole bool) {
+	body := strings.TrimPrefix(expression, "^")
+	if !strings.HasSuffix(body, "$") || strings.HasSuffix(body, `\$`) {
+		return unquoted.ReplaceAllString(body, "$1"), false
+	}
+	body = strings.TrimSuffix(body, "$")
+	if inner, isGlob := strings.CutPrefix(body, "(?s:"); isGlob {
+		body = strings.TrimSuffix(inner, ")")
+	}
+	pattern = expressionParts.ReplaceAllStringFunc(body, func(part string) string {
+		switch {
+		case part == `[^/]*`:
+			return "*"
+		case part == `[^/]`:
+			return "?"
+		case part[0] == '[':
+			return classCharacters.ReplaceAllStringFunc(part, func(number string) string {
+				code, _ := strconv.ParseInt(number[len(`\x{`):len(number)-1], 16, 32)
+				return `\` + string(rune(code))
+			})
+		}
+		return EscapePathGlob(strings.TrimPrefix(part, `\`))
+	})
+	if pattern == "*" {
+		pattern = "**" // "*" alone matches more values
+	}
+	return pattern, true
+}
+
+var (
+	unquoted        = regexp.MustCompile(`(?s)\\(.)`)
+	expressionParts = regexp.MustCompile(`(?s)\[\^/\]\*?|\[[^\]]*\]|\\.|.`)
+	classCharacters = regexp.MustCompile(`\\x\{[0-9a-f]+\}`)
+)
