@@ -162,6 +162,23 @@ func TestImportsFlowOneWay(t *testing.T) {
 	}
 }
 
+// alone are packages that judge the prover of assertions, and share no code with it.
+var alone = []string{"tests/certificate", "tests/smt/encode"}
+
+func TestSecondJudgesImportNothing(t *testing.T) {
+	imports := packageImports(t)
+	for _, name := range alone {
+		if len(imports[name]) == 0 {
+			t.Errorf("package %s is not there", name)
+		}
+		for _, imported := range imports[name] {
+			if strings.Contains(imported, ".") {
+				t.Errorf("%s imports %s, which is not of the standard library", name, imported)
+			}
+		}
+	}
+}
+
 // largestFolder is how many production files a folder may have. A larger one is two folders.
 const largestFolder = 25
 

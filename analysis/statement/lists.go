@@ -154,12 +154,7 @@ func (v *Values) addLists(lists rule.Alternative, folds bool) {
 				}
 			}
 			if v.addTargets(d.Targets); folds { // a verb may stand for a subresource
-				for _, verb := range rule.Streams {
-					v.addWord(&v.verbs, verb)
-				}
-				for _, sub := range rule.Streaming() {
-					v.addWord(&v.subresources, sub)
-				}
+				v.verbs.addFolded(rule.Streams...)
 			}
 			v.subresources.addGlobs(d.Keys)
 		default:
@@ -180,10 +175,13 @@ func (v *Values) addVerbs(l *rule.List, verbs []string, folds bool) {
 	}
 	for _, verb := range verbs {
 		v.addWord(&v.verbs, verb)
+		if !l.Star {
+			continue
+		}
 		for _, narrower := range rule.Narrower(strings.ToLower(verb)) {
 			v.addWord(&v.verbs, narrower)
 		}
-		if l.Star && strings.EqualFold(verb, rule.Impersonate) {
+		if strings.EqualFold(verb, rule.Impersonate) {
 			v.verbs.Add(rule.IdentityPrefix + "user-info")
 		}
 	}

@@ -208,6 +208,8 @@ func (s *Statement) ReadsUser() bool {
 // Mention implements Condition.
 func (o *OriginRule) Mention(v *Values) {
 	v.addLists(rule.Origin(o.row(), new(rule.Lists)), true)
+	v.streams = true
+	v.subresources.addFolded(rule.Streams...)
 	if r := o.Restrictions; r != nil {
 		for _, entry := range r.Labels {
 			if entry.Value == nil {

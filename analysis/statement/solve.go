@@ -49,6 +49,7 @@ func (s *Search) Mention() {
 		st.Condition.Mention(&s.Values)
 		st.mentionPlace(&s.Values)
 	}
+	s.Values.isProven = s.IsProven
 	s.Values.addOthers()
 	for _, st := range s.MustNot {
 		st.Condition.Mention(&s.Values)

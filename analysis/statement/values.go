@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/regions"
 	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -191,6 +192,10 @@ type Values struct {
 
 	// folds is true if a statement ignores the case or the number of words.
 	folds bool
+	// streams is true if a subresource may stand for a verb.
+	streams bool
+	// isProven is true if each value that is like another one is told apart from the rest.
+	isProven bool
 	// reads is true if restrictions depend on what a verb does, nodes if one compares
 	// nodes.
 	reads, nodes bool
@@ -344,12 +349,25 @@ func (v *Values) addStandIns() {
 	for _, l := range []*List{&v.resources, &v.verbs, &v.groups, &v.subresources, &v.names, &v.namespaces, &v.Clusters, &v.tenants, &v.sessions, &v.escalations} {
 		l.addStandIns()
 	}
+	if v.streams {
+		v.addStreaming()
+	}
 	if v.folds {
 		v.resources.foldPatterns()
 		v.subresources.foldPatterns()
 		v.verbs.foldPatterns()
 	}
 	v.addPaths()
+}
+
+// addStreaming adds the second subresource that stands for a verb where a statement or a pattern
+// is about the first one.
+func (v *Values) addStreaming() {
+	for i, second := range rule.Streaming() {
+		if first := rule.Streams[i/2]; i%2 == 1 && (!v.subresources.folded[first] || len(v.subresources.Patterns) > 0 || v.isProven) {
+			v.addWord(&v.subresources, second)
+		}
+	}
 }
 
 // foldPatterns adds each word in any case to the patterns, if there are any: a spelling may

@@ -22,6 +22,9 @@ type index struct {
 	// bySubject has the statements of bindings of each principal.
 	bySubject map[string][]*statement.Statement
 	reached   map[*assertion.Class]*reach
+	// ids and listed are the statements with their IDs, nil until a certificate needs them.
+	ids    map[*statement.Statement]int
+	listed []statement.JSON
 }
 
 type rule struct {

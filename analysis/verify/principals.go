@@ -25,6 +25,11 @@ type askers struct {
 	// apart, the plainest first.
 	unnamed []string
 	isCut   bool
+	// words are the principals that conditions name.
+	words []string
+	// proof returns why the principals that were tried last ask nothing that breaks the
+	// assertion; nil: proofs are not asked for.
+	proof func() *statement.Proof
 }
 
 func newAskers(a *assertion.Assertion, named map[string]bool, ordered []string) *askers {
@@ -54,8 +59,9 @@ func newAskers(a *assertion.Assertion, named map[string]bool, ordered []string) 
 		out.isCut = values.IsCut()
 	}
 	for _, h := range conditions(a) {
-		add(h.Words()...)
+		out.words = append(out.words, h.Words()...)
 	}
+	add(out.words...)
 	out.unnamed = tables.Once(out.unnamed)
 	return out
 }
@@ -104,71 +110,118 @@ func (k *askers) admits(held []string) bool {
 
 // each calls try with every smallest set of principals that has some, that conditions
 // require, and that those in not do not fit. It stops when try returns false. Conditions in
-// soft need not be escaped, but sets that escape them are tried too.
-func (k *askers) each(base []string, require, not, soft []*assertion.Holds, try func(held []string) bool) {
-	seen := make(map[string]bool)
+// soft need not be escaped, but sets that escape them are tried too. It returns the proof that
+// no set breaks the assertion, if proofs are asked for.
+func (k *askers) each(base []string, require, not, soft []*assertion.Holds, try func(held []string) bool) *statement.Proof {
+	seen := make(map[string]*statement.Proof)
 	more, tries := true, 0
-	var visit func(held []string)
-	visit = func(held []string) {
-		held = tables.Entries(held)
-		key := strings.Join(held, "\x00")
-		if !more || seen[key] {
-			return
-		}
-		seen[key] = true
+	var visit func(held []string) *statement.Proof
+	grown := func(held []string, h *assertion.Holds, fit bool, rest *statement.Proof) *statement.Proof {
+		return k.split(k.changes(h, held, fit), rest, func(list []string) *statement.Proof { return visit(append(slices.Clone(held), list...)) })
+	}
+	visited := func(held []string) *statement.Proof {
 		if !k.admits(held) {
-			return
+			return new(statement.Proof)
 		}
 		if len(held) > mostHeld || len(seen) > 1<<12 {
 			k.isCut = true
-			return
-		}
-		grow := func(additions [][]string) {
-			for _, list := range additions {
-				visit(append(slices.Clone(held), list...))
-			}
+			return nil
 		}
 		for _, h := range require {
 			if !h.Fits(held, k.isNamed) {
-				grow(k.changes(h, held, true))
-				return
+				return grown(held, h, true, new(statement.Proof))
 			}
 		}
 		for _, h := range not {
 			if h.Fits(held, k.isNamed) {
-				grow(k.changes(h, held, false))
-				return
+				return grown(held, h, false, new(statement.Proof))
 			}
 		}
 		if len(held) == 0 || k.needsUser(held) { // a request has a subject
-			k.eachSubject(held, visit, func() int { return tries })
-			return
+			return k.eachSubject(held, visit, func() int { return tries })
 		}
 		tries++
-		if more = try(held); !more {
-			return
+		var proof *statement.Proof
+		if more = try(held); more && k.proof != nil {
+			proof = k.proof()
 		}
 		for _, h := range soft {
-			if h.Fits(held, k.isNamed) {
-				grow(k.changes(h, held, false))
+			if more && h.Fits(held, k.isNamed) {
+				proof = grown(held, h, false, proof)
+			}
+		}
+		return proof
+	}
+	visit = func(held []string) *statement.Proof {
+		held = tables.Entries(held)
+		key := strings.Join(held, "\x00")
+		proof, isKnown := seen[key]
+		if !more || isKnown {
+			return proof
+		}
+		seen[key] = nil
+		seen[key] = visited(held)
+		return seen[key]
+	}
+	return visit(base)
+}
+
+// split visits what may be added to principals. It returns the proof that tells them apart;
+// rest is that of requests which hold none of them. A principal that was made up stands for
+// others too, of which no statement is: it is not told apart.
+func (k *askers) split(additions [][]string, rest *statement.Proof, visit func(list []string) *statement.Proof) *statement.Proof {
+	out := &statement.Proof{Split: "holds"}
+	var ofAny *statement.Proof
+	for _, list := range additions {
+		node := visit(list)
+		if k.proof == nil {
+			continue
+		}
+		if !slices.ContainsFunc(list, func(p string) bool { return k.isNamed(p) || slices.Contains(k.words, p) }) {
+			ofAny = telling(ofAny, node)
+		}
+		for i, p := range slices.Backward(list) {
+			branches := []statement.Branch{{Values: []string{p}, Node: node}}
+			if i > 0 {
+				node = &statement.Proof{Split: "holds", Branches: append(branches, statement.Branch{Rest: true, Node: rest})}
+			} else {
+				out.Branches = append(out.Branches, branches...)
 			}
 		}
 	}
-	visit(base)
+	switch {
+	case k.proof == nil:
+		return nil
+	case ofAny != nil:
+		return ofAny
+	case len(out.Branches) == 0:
+		return rest
+	}
+	out.Branches = append(out.Branches, statement.Branch{Rest: true, Node: rest})
+	return out
+}
+
+// telling returns the first of two proofs that has requests.
+func telling(proof, other *statement.Proof) *statement.Proof {
+	if proof == nil || proof.Split == "" && proof.By == nil {
+		return other
+	}
+	return proof
 }
 
 // eachSubject calls visit with principals and one that no document names, or one that a
-// document names if no other does.
-func (k *askers) eachSubject(held []string, visit func(held []string), tries func() int) {
+// document names if no other does. It returns one of the proofs.
+func (k *askers) eachSubject(held []string, visit func(held []string) *statement.Proof, tries func() int) (proof *statement.Proof) {
 	before := tries()
 	for i, p := range slices.Concat(k.unnamed, k.ordered) {
 		if i >= len(k.unnamed) && tries() > before {
-			return
+			break
 		}
 		if !k.needsUser(held) || isUser(p) {
-			visit(append(slices.Clone(held), p))
+			proof = telling(proof, visit(append(slices.Clone(held), p)))
 		}
 	}
+	return proof
 }
 
 // changes returns what to add to principals so that a condition fits them, or does not.

@@ -61,6 +61,12 @@ type prover struct {
 	// isPartial reports that items were tried of which a search finds some.
 	isPartial bool
 	err       error
+
+	// isRecording asks for trees: why no request of each class of the assertion breaks it. last is
+	// the proof of the last search.
+	isRecording bool
+	last        *statement.Proof
+	trees       []*Tree
 }
 
 func newProver(ctx context.Context, a *assertion.Assertion, now time.Time, all, other *world) *prover {
@@ -133,6 +139,9 @@ func (p *prover) prove(out []*assertion.Class) (*proof, error) {
 				}
 				return len(exact) < mostFound
 			})
+		}
+		if p.isRecording {
+			p.trees = append(p.trees, s.tree())
 		}
 	}
 	if p.err != nil {

@@ -59,6 +59,9 @@ type Result struct {
 	Notes      []Note      `json:"notes"`
 	// ByBase is the verdict by the base; nil if that was not asked for or cannot be known.
 	ByBase *Result `json:"-"`
+	// Certificate is a proof that others can check, nil if that was not asked for or the
+	// assertion has none.
+	Certificate *Certificate `json:"-"`
 }
 
 // Exception is an exception in force.

@@ -49,6 +49,10 @@ type search struct {
 	peerKind *kind
 	// out are the classes that are left out.
 	out []*excluded
+	// alike are the subjects that representatives stand for, and deciders the proofs about each
+	// decider, if proofs are asked for.
+	alike    map[string][]string
+	deciders []decider
 }
 
 // excluded is a class that is left out of another one.
@@ -111,7 +115,7 @@ func (s *search) each(g *goal, visit func(chosen []*statement.Statement) bool) {
 			more = visit(chosen)
 			return
 		}
-		for _, d := range s.deciders(&g.parts[i]) {
+		for _, d := range s.decidersOf(&g.parts[i]) {
 			if !more || s.p.stop() {
 				return
 			}
@@ -124,9 +128,9 @@ func (s *search) each(g *goal, visit func(chosen []*statement.Statement) bool) {
 	choose(0, nil)
 }
 
-// deciders returns the statements that may decide with the outcome of a part; nil stands
+// decidersOf returns the statements that may decide with the outcome of a part; nil stands
 // for none.
-func (s *search) deciders(p *part) []*statement.Statement {
+func (s *search) decidersOf(p *part) []*statement.Statement {
 	r := s.reachIn(p.world)
 	switch {
 	case r.point == statement.PointVisibility && p.outcome == statement.OutcomeDeny: // without a policy as well
@@ -162,10 +166,11 @@ func (s *search) decided(g *goal, chosen []*statement.Statement, yield func(foun
 			more = s.try(g, chosen, as, yield)
 			continue
 		}
-		s.p.askers.each(base, require, not, soft, func(held []string) bool {
+		proof := s.p.askers.each(base, require, not, soft, func(held []string) bool {
 			more = s.try(g, chosen, held, yield)
 			return more
 		})
+		s.record(g, chosen, base, proof)
 	}
 	return more
 }
@@ -195,7 +200,8 @@ func (s *search) representatives(g *goal, d *statement.Statement) []string {
 	if len(d.Subjects) < 2 {
 		return d.Subjects
 	}
-	seen := make(map[string]bool)
+	seen := make(map[string]string)
+	s.alike = make(map[string][]string)
 	return slices.DeleteFunc(slices.Clone(d.Subjects), func(p string) bool {
 		var key strings.Builder
 		key.WriteString(p[:strings.IndexByte(p, ':')])
@@ -217,8 +223,12 @@ func (s *search) representatives(g *goal, d *statement.Statement) []string {
 				}
 			}
 		}
-		isKnown := seen[key.String()]
-		seen[key.String()] = true
+		first, isKnown := seen[key.String()]
+		if isKnown {
+			s.alike[first] = append(s.alike[first], p)
+		} else {
+			seen[key.String()] = p
+		}
 		return isKnown
 	})
 }
@@ -339,7 +349,7 @@ func (p *prover) find(must, not []*statement.Statement, held []string, pinned ma
 		base.Facts = k.facts()
 	}
 	base.Cluster = p.all.index.world.Access.Cluster
-	s := statement.Search{Must: must, MustNot: not, Point: p.a.Point, Base: base}
+	s := statement.Search{Must: must, MustNot: not, Point: p.a.Point, Base: base, IsProven: p.isRecording}
 	if len(pinned) > 0 {
 		s.Pin = func(r *statement.Request) bool {
 			texts := r.Texts()
@@ -351,6 +361,7 @@ func (p *prover) find(must, not []*statement.Statement, held []string, pinned ma
 	}
 	r := s.Find()
 	p.isCut = p.isCut || s.Cut && r == nil
+	p.last = s.Proof
 	return r
 }
 

@@ -1,3 +1,31 @@
+// Package verify proves assertions, or finds a request that breaks one. Assertions and the
+// statements of a revision come in; a report goes out. The package must not know how
+// documents are read or how an engine evaluates a bundle: a judge decides the requests that
+// it constructs.
+//
+// # Terms
+//
+//   - A goal is what one request would show that breaks an assertion: an outcome in each of
+//     one or two worlds.
+//   - A decider is the statement that decides a request in a world.
+//   - A witness is a request that breaks an assertion, and its decision.
+//
+// # Design
+//
+// An assertion is broken if a request has some outcome, and an outcome has a deciding
+// statement: so each statement that reaches the class is tried as the decider, with the
+// statements before it avoided. The search for a request is that of package statement; a
+// class is one more condition to fit, and what is left out of it one more to avoid.
+//
+// Who asks is chosen first. A request that breaks an assertion still breaks it if it holds
+// fewer principals, as long as it holds a subject of each decider and fits what the class
+// requires: other principals only add statements that must be avoided. So only smallest sets
+// of principals are tried, and of the principals that documents do not name one for each
+// kind that the class tells apart.
+//
+// A statement that reads what no list expresses is first avoided and then ignored. If no
+// request is found when it is ignored, the assertion holds. If one is found only then, the
+// engine decides variants of it, and if none breaks the assertion, the verdict is unknown.
 package verify
 
 import (
@@ -34,6 +62,8 @@ type Input struct {
 	// BaseReference returns the documents of the base without the ones that an assertion names.
 	// It is nil without a base, and if its files are not known.
 	BaseReference func(*assertion.Assertion) (*diff.Side, error)
+	// HasCertificates asks for Result.Certificate.
+	HasCertificates bool
 	// AllByBase verifies every assertion by the base, and not only what fails: Result.ByBase.
 	AllByBase bool
 }
@@ -267,6 +297,11 @@ func (r *run) proven(a *assertion.Assertion, provers []*prover, active []*assert
 			out.note("stale-exception", "the exception %q is needed by nothing", e.Reason)
 		} else if e.Until.Sub(r.Now) <= soon {
 			out.note("expires", "the exception %q ends at %s", e.Reason, e.Until.UTC().Format(time.RFC3339))
+		}
+	}
+	if r.HasCertificates && out.Verdict == Holds {
+		if err := r.certify(a, provers, active, out); err != nil {
+			return err
 		}
 	}
 	for i := range a.Unless {

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"math/rand/v2"
 	"os/exec"
 	"slices"
@@ -412,17 +410,4 @@ func TestZ3FindsSpoiltProvers(t *testing.T) {
 		}
 		t.Error("z3 agrees with it")
 	})
-}
-
-// The encoding shares no code with writ.
-func TestEncodingImportsNothing(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "encode/encode.go", nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, i := range file.Imports {
-		if strings.Contains(i.Path.Value, ".") {
-			t.Errorf("the encoding imports %s", i.Path.Value)
-		}
-	}
 }

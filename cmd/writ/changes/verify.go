@@ -33,6 +33,10 @@ permitted, and reports the changes that no assertion and no DecisionTest
 notices: each is an assertion that is missing. The same --seed draws the same
 changes.
 
+--certificate DIR writes why each assertion holds that is never or always at the
+point access: the statements, the class and a tree that a program without writ
+can check. docs/verify.md describes the files.
+
 Exit status 0: each assertion holds, is excepted, or is what it allows; 1: one
 is not; 2: usage, or no proof was possible.`
 
@@ -51,6 +55,8 @@ type verifyOptions struct {
 	mutants    int
 	seed       uint64
 	minScore   float64
+	// certificates is the folder for certificates, empty without any.
+	certificates string
 }
 
 // NewVerify returns the command verify.
@@ -75,7 +81,8 @@ func NewVerify(s cli.Streams) *cobra.Command {
 	f.IntVar(&o.mutants, "mutants", 0, "`number` of changes of SOURCE to try, from 1 to 10000: each permits more in one place, and an assertion or a DecisionTest should notice")
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that draws the mutants")
 	f.Float64Var(&o.minScore, "min-score", 0, "exit with status 1 if fewer than this `percentage` of the mutants is noticed")
-	cli.MarkCommandLineOnly(cmd, "assertions", "only", "now", "base", "mutants", "seed", "min-score")
+	f.StringVar(&o.certificates, "certificate", "", "`folder` to write a certificate to for each assertion never or always at access that holds")
+	cli.MarkCommandLineOnly(cmd, "certificate", "assertions", "only", "now", "base", "mutants", "seed", "min-score")
 	o.documents.Add(cmd)
 	return cmd
 }
@@ -107,9 +114,16 @@ func (o *verifyOptions) verify(cmd *cobra.Command, s cli.Streams, arg string) er
 	if err != nil {
 		return err
 	}
-	report, err := v.set.Verify(cmd.Context(), v.side, base, at, func(t time.Time) { at = t })
+	report, err := v.set.Run(cmd.Context(), &verify.Input{
+		Side: v.side, Now: at, SetNow: func(t time.Time) { at = t }, HasCertificates: o.certificates != "",
+	}, base)
 	if err != nil {
 		return err
+	}
+	if o.certificates != "" {
+		if err := writeCertificates(o.certificates, report); err != nil {
+			return err
+		}
 	}
 	report.Notes = append(report.Notes, removed...)
 	noticed, err := v.mutate(cmd.Context(), o, report, at, func(t time.Time) { at = t })
