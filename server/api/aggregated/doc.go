@@ -23,6 +23,7 @@
 // made at a time: after a revision, a thousand watches wait for their turn, so that decisions
 // have the other processors.
 //
-// The generic server of k8s.io/apiserver is not used: it would add etcd, gRPC and 200 further
-// packages for one resource that is read only.
+// The generic server of k8s.io/apiserver is not used: it would add 690 packages to the 1,180 of
+// the command, the client of etcd and the types of every resource among them, for one resource
+// that is read only.
 package aggregated
