@@ -267,7 +267,11 @@ func (s *stream) flush() bool {
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeWithin))
 	_, err := s.w.Write(s.buffer)
 	s.buffer = s.buffer[:0]
-	return err == nil && s.control.Flush() == nil
+	if err != nil || s.control.Flush() != nil {
+		return false
+	}
+	_ = s.control.SetWriteDeadline(time.Time{}) // that of HTTP/2 would end a quiet stream
+	return true
 }
 
 // fail ends the watch with an error.

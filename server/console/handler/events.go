@@ -33,8 +33,11 @@ func (a *API) Events(w http.ResponseWriter, r *http.Request) {
 	send := func(text []byte) bool {
 		// Errors of deadlines are those of writers that are not connections.
 		_ = control.SetWriteDeadline(time.Now().Add(writeWithin))
-		_, err := w.Write(text)
-		return err == nil && control.Flush() == nil
+		if _, err := w.Write(text); err != nil || control.Flush() != nil {
+			return false
+		}
+		_ = control.SetWriteDeadline(time.Time{}) // that of HTTP/2 would end a quiet stream
+		return true
 	}
 	w.Header()["Content-Type"] = []string{"text/event-stream"}
 	w.WriteHeader(http.StatusOK)
