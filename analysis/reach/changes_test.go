@@ -1,6 +1,7 @@
 package reach_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ const shop = `
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: makers}, rules: [{verbs: [create], apiGroups: [""], resources: [pods]}]}
 ---
-{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: bg, namespace: bg}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own}, subjects: [{kind: User, name: other}]}
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: bg, namespace: bg}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own-u}, subjects: [{kind: User, name: other}]}
 ---
 {apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: no-pods}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods], namespaces: [shop]}]}}
 ---
@@ -49,8 +50,8 @@ func TestPathsThroughChanges(t *testing.T) {
 		{"bind in a namespace", "shop", `[{verbs: [create, bind], apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings, clusterroles]}]`, "namespace-admin:shop", "certain bind"},
 		{"bind in a namespace is not the cluster", "shop", `[{verbs: [create, bind], apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings, clusterroles, clusterrolebindings]}]`, "cluster-admin", ""},
 		{"binding without bind", "", `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterrolebindings]}]`, "cluster-admin", ""},
-		{"bind another role", "", `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterrolebindings]}, {verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [own]}]`, "cluster-admin", ""},
-		{"escalate the own role", "", `[{verbs: [update, escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [own]}]`, "cluster-admin", "certain escalate"},
+		{"bind another role", "", `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterrolebindings]}, {verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [own-u]}]`, "cluster-admin", ""},
+		{"escalate the own role", "", `[{verbs: [update, escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [own-u]}]`, "cluster-admin", "certain escalate"},
 		{"escalate without update", "", `[{verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}]`, "cluster-admin", ""},
 		{"a new role, bound", "", `[{verbs: [create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings]}, {verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}, {verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [reach]}]`, "cluster-admin", "certain escalate bind"},
 		{"delete the denial", "", `[{verbs: [delete], apiGroups: [breakglass.t-caas.telekom.com], resources: [denypolicies]}, {verbs: [create], apiGroups: [""], resources: [pods]}]`, "namespace-admin:shop", "certain edit-documents pod-create"},
@@ -67,7 +68,7 @@ func TestPathsThroughChanges(t *testing.T) {
 		{"a binding in a namespace, then pods there", "", makePods, "user:system:serviceaccount:shop:robot", "certain edit-documents bind pod-create"},
 	} {
 		t.Run(row.note, func(t *testing.T) {
-			documents := grantedTo(t, row.scope, row.rules)
+			documents := grantedTo(t, shop, "u", row.scope, row.rules)
 			o := options(t, documents, revisions.Of(t, texts(t, documents)))
 			o.From, o.To, o.MaxChanges = []string{"user:u"}, []string{row.to}, 3
 			report, err := reach.Find(t.Context(), o)
@@ -90,7 +91,7 @@ func TestPathsThroughChanges(t *testing.T) {
 
 // A path changes no more documents than it may, and a binding that its user no longer has counts.
 func TestPathsHaveNoMoreChangesThanTheyMay(t *testing.T) {
-	documents := grantedTo(t, "", makePods)
+	documents := grantedTo(t, shop, "u", "", makePods)
 	for changes, want := range []int{0, 0, 1} {
 		o := options(t, documents, revisions.Of(t, texts(t, documents)))
 		o.From, o.To, o.MaxChanges = []string{"user:u"}, []string{account("shop", "robot")}, changes
@@ -104,17 +105,19 @@ func TestPathsHaveNoMoreChangesThanTheyMay(t *testing.T) {
 	}
 }
 
-// grantedTo returns the documents of shop in which user u has rules, in a namespace or in the
+// grantedTo returns documents in which a user has rules as well, in a namespace or in the
 // cluster.
-func grantedTo(t *testing.T, scope, rules string) []object {
+func grantedTo(t *testing.T, world, user, scope, rules string) []object {
 	t.Helper()
 	kind, namespace := "ClusterRoleBinding", ""
 	if scope != "" {
 		kind, namespace = "RoleBinding", ", namespace: "+scope
 	}
-	return parse(t, shop+
-		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: own}, rules: "+rules+"}\n---\n"+
-		"{apiVersion: rbac.authorization.k8s.io/v1, kind: "+kind+", metadata: {name: own"+namespace+"}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]}\n")
+	return parse(t, fmt.Sprintf(`%[1]s
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: own-%[2]s}, rules: %[3]s}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: %[4]s, metadata: {name: own-%[2]s%[5]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: own-%[2]s}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[2]s}]}
+`, world, user, rules, kind, namespace))
 }
 
 func parse(t *testing.T, text string) (out []object) {

@@ -21,8 +21,9 @@
 // rejected alternative, a search from each subject, walks the same hops once for every subject.
 //
 // Worlds multiply with the documents that may be changed, so that three things keep them few.
-// A role that a user binds to itself grants nothing to others: other identities are looked for in
-// the world without that binding, and in a namespace it leads to hops of that namespace alone. An identity that may do everything changes documents before it becomes another one,
+// A role that a user binds to itself grants nothing to others: other identities are looked for
+// in the world without that binding, and in a namespace it leads to hops of that namespace
+// alone. An identity that may do everything changes documents before it becomes another one,
 // which is then idle. Groups that only grant are impersonated together. The paths that are left
 // out have no fewer hops and no better class than one that is kept.
 package reach

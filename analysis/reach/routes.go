@@ -3,6 +3,7 @@ package reach
 import (
 	"cmp"
 	"container/heap"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -95,14 +96,14 @@ func (a arc) cost() int {
 	return 1
 }
 
-// inOrder returns the arcs of a node by edge, then by names.
+// inOrder returns the arcs of a node by edge, those of few requests first, then by names.
 func (n *node) inOrder() []arc {
 	if !n.sorted {
 		n.sorted = true
 		keys := make(map[*hop]string, len(n.arcs))
 		for _, a := range n.arcs {
 			if a.hop != nil {
-				keys[a.hop] = a.hop.edge + "\x00" + a.hop.text(&Identity{})
+				keys[a.hop] = fmt.Sprintf("%s\x00%06d %s", a.hop.edge, len(a.hop.requests), a.hop.text(&Identity{}))
 			}
 		}
 		slices.SortStableFunc(n.arcs, func(a, b arc) int {
