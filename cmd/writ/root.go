@@ -74,7 +74,9 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root.PersistentFlags().String("config", "", "YAML `file` with values for flags")
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
+	cobra.AddTemplateFunc("flagUsages", flagUsages)
+	usage := strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages ", "flagUsages .LocalFlags ")
+	root.SetUsageTemplate(strings.ReplaceAll(usage, ".InheritedFlags.FlagUsages ", "flagUsages .InheritedFlags "))
 	root.AddCommand(
 		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewFilter(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewExpect(s), changes.NewVerify(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), changes.NewEscalations(s), changes.NewReach(s), changes.NewShrink(s, evaluate.DecisionTests), serve.New(s),
 		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),
@@ -86,6 +88,23 @@ func newRoot(s cli.Streams) *cobra.Command {
 		asPlugin(root)
 	}
 	return root
+}
+
+// longName is the length of the longest flags that stand among the others.
+const longName = 26
+
+// flagUsages describes flags for a terminal. The descriptions begin after the longest flag, so
+// that a few long ones, which stand last, have a column of their own.
+func flagUsages(all *pflag.FlagSet) string {
+	var common, long pflag.FlagSet
+	all.VisitAll(func(f *pflag.Flag) {
+		if len(f.Name) > longName {
+			long.AddFlag(f)
+		} else {
+			common.AddFlag(f)
+		}
+	})
+	return common.FlagUsagesWrapped(helpWidth) + long.FlagUsagesWrapped(helpWidth)
 }
 
 // newHelp replaces cobra's help command, which exits with status 0 for an unknown

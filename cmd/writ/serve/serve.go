@@ -81,10 +81,11 @@ by the effective policies of gateways and routes. The proxy identifies its
 gateway in the context extensions of the filter: gateway (NAMESPACE/NAME),
 listener, route, rule.
 
---aggregation-listen opens a listener for an API server, which aggregates the API
-access.writ.dev: kubectl get accessiblenamespaces lists the namespaces that the
-user may reach. The users are those that the API server names in its headers;
---requestheader-from-cluster reads from the cluster which certificate it has.
+--aggregation-listen opens a listener for an API server, which aggregates the
+API access.writ.dev: kubectl get accessiblenamespaces lists the namespaces that
+the user may reach. The users are those that the API server names in its
+headers; --requestheader-from-cluster reads from the cluster which certificate
+it has.
 
 On an interrupt or SIGTERM the server becomes unready, answers the requests in
 flight, and exits with status 0.`
