@@ -210,11 +210,19 @@ func telling(proof, other *statement.Proof) *statement.Proof {
 }
 
 // eachSubject calls visit with principals and one that no document names, or one that a
-// document names if no other does. It returns one of the proofs.
+// document names if no other does. Where requests hold one principal alone, those that conditions
+// name are tried too: a set cannot be made to escape a condition by another principal. It returns
+// one of the proofs.
 func (k *askers) eachSubject(held []string, visit func(held []string) *statement.Proof, tries func() int) (proof *statement.Proof) {
-	before := tries()
-	for i, p := range slices.Concat(k.unnamed, k.ordered) {
-		if i >= len(k.unnamed) && tries() > before {
+	before, first := tries(), k.unnamed
+	if k.a.Alone {
+		first = slices.Concat(k.unnamed, k.words)
+	}
+	for i, p := range slices.Concat(first, k.ordered) {
+		if i == len(first) && k.a.Alone {
+			before = tries()
+		}
+		if i >= len(first) && tries() > before {
 			break
 		}
 		if !k.needsUser(held) || isUser(p) {

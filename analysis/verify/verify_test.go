@@ -96,3 +96,16 @@ func TestSubresourcesThatStandForVerbsAreTried(t *testing.T) {
 	holdsNot(t, documents, `{"name": "a", "never": "allowed", "of": {"verb": "get", "subresource": {"not": ["exec", "proxy"]}}}`)
 	holdsNot(t, documents, `{"name": "a", "never": "allowed", "of": {"verb": "get", "subresource": {"not": ["exec", "attach", "proxy", "portforward"]}}}`)
 }
+
+// Where a request holds one principal alone, a condition that excludes all others leaves those
+// that it names: their requests are in the class.
+func TestPrincipalsThatAreNotExcludedAreTried(t *testing.T) {
+	documents := []string{
+		"{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, rules: [{verbs: [list], apiGroups: [''], resources: [pods]}]}",
+		"{kind: ClusterRoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: dev}, {kind: User, apiGroup: rbac.authorization.k8s.io, name: ann}]}",
+	}
+	for _, unless := range []string{`{"not": ["group:dev", "user:ann"]}`, `{"not": "user:ann"}`, `{"not": {"prefix": "user:a"}}`} {
+		holdsNot(t, documents, `{"name": "a", "always": "allowed", "alone": true, "of": {"verb": "get", "resource": "pods"}, "unless": {"holds": `+unless+`, "resource": "pods"}}`)
+		holdsNot(t, documents, `{"name": "a", "never": "allowed", "alone": true, "of": {"verb": "list", "resource": "pods"}, "unless": {"holds": `+unless+`, "resource": "pods"}}`)
+	}
+}
