@@ -34,7 +34,7 @@ func pair(t *testing.T, w revisions.Random) (a, b *diff.Side, report *diff.Repor
 
 // The gate tries few pairs; make soak tries more, from another seed.
 // pairs is the number of random pairs of documents.
-func pairs() int { return max(10, gate.Times(1)) }
+func pairs() int { return max(5, gate.Times(1)) }
 
 // seed is the first seed of the pairs.
 func seed() uint64 { return gate.Seed() }

@@ -276,7 +276,7 @@ func TestVerdictsAtOtherPoints(t *testing.T) {
 		t.Run(p.point, func(t *testing.T) {
 			verdicts := make(map[string]int)
 			tried, spoilt := 0, 0
-			for n := range *worlds {
+			for n := range 3 * worlds() {
 				w := writer{revisions.Random{Rand: rand.New(rand.NewPCG(*seed+uint64(n), 9))}}
 				documents := p.documents(w)
 				side := revisions.Of(t, documents)
@@ -304,7 +304,7 @@ func TestVerdictsAtOtherPoints(t *testing.T) {
 					}
 				}
 			}
-			if verdicts[verify.Holds] < *worlds/2 || verdicts[verify.Fails] < *worlds || tried < 20**worlds || spoilt == 0 {
+			if verdicts[verify.Holds] < worlds() || verdicts[verify.Fails] < 3*worlds() || tried < 60*worlds() || spoilt == 0 {
 				t.Errorf("%v, %d requests, %d found of a spoilt prover: the test proves too little", verdicts, tried, spoilt)
 			}
 			t.Logf("%v, %d requests of what holds", verdicts, tried)

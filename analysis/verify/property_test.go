@@ -14,16 +14,16 @@ import (
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/analysis/verify"
-	_ "github.com/writ-policy/writ/tests/gate"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/revisions"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-var (
-	worlds = flag.Int("worlds", 12, "random worlds")
-	seed   = flag.Uint64("seed", 0, "first seed of the worlds")
-)
+var seed = flag.Uint64("seed", 0, "first seed of the worlds")
+
+// worlds is how many random worlds are tried.
+func worlds() int { return max(4, gate.Times(1)) }
 
 // object is a part of a document.
 type object = map[string]any
@@ -321,7 +321,7 @@ var now = time.Unix(0, 0)
 func TestVerdictsAreThoseOfTheEngine(t *testing.T) {
 	verdicts := make(map[string]int)
 	tried := 0
-	for n := range *worlds {
+	for n := range worlds() {
 		w := writer{revisions.Random{Rand: rand.New(rand.NewPCG(*seed+uint64(n), 7))}}
 		documents := w.Documents()
 		side := revisions.Of(t, documents)
@@ -337,7 +337,7 @@ func TestVerdictsAreThoseOfTheEngine(t *testing.T) {
 			}
 		}
 	}
-	if verdicts[verify.Holds] < *worlds || verdicts[verify.Fails] < *worlds || tried < 50**worlds {
+	if verdicts[verify.Holds] < worlds() || verdicts[verify.Fails] < worlds() || tried < 50*worlds() {
 		t.Errorf("%v, %d requests: the test proves too little", verdicts, tried)
 	}
 	t.Logf("%v, %d requests of what holds", verdicts, tried)
@@ -441,7 +441,7 @@ func extend(a *assertion.Assertion, until time.Time) {
 // What is old by a base is broken by no request that did not break it there.
 func TestOldFailuresAreNotNew(t *testing.T) {
 	old, fresh := 0, 0
-	for n := range *worlds {
+	for n := range worlds() {
 		w := writer{revisions.Random{Rand: rand.New(rand.NewPCG(*seed+uint64(n), 8))}}
 		documents := w.Documents()
 		edited := slices.Clone(documents)
@@ -485,7 +485,7 @@ func TestOldFailuresAreNotNew(t *testing.T) {
 			}
 		}
 	}
-	if old < *worlds || fresh < *worlds/4 {
+	if old < worlds() || fresh < worlds()/4 {
 		t.Errorf("%d old, %d new: the test proves too little", old, fresh)
 	}
 }

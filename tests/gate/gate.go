@@ -56,6 +56,15 @@ func number(name string) uint64 {
 // Times returns how often a test does something that it does so often with an effort of 1.
 func Times(once int) int { return once * Effort() }
 
+// Worlds returns n, or a third of it under the race detector, which makes a world that one
+// goroutine compiles and asks ten times as long and finds nothing there.
+func Worlds(n int) int {
+	if isRaced {
+		return (n + 2) / 3
+	}
+	return n
+}
+
 // IsFull reports whether tests make the effort of make test, or more.
 func IsFull() bool { return Effort() >= full }
 

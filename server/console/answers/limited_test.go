@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // ownDocuments are what concerns eve of group dev. The first policy has a boundary of hers.
@@ -125,7 +126,7 @@ func TestExplanationsDoNotDependOnOthers(t *testing.T) {
 	if got := strings.Join(alone, "\n"); !strings.Contains(got, "own-night begins") || !strings.Contains(got, "(fail-closed)") {
 		t.Errorf("the requests do not show a boundary of her own and a closed denial: %s", got)
 	}
-	for seed := range uint64(12) {
+	for seed := range uint64(gate.Worlds(12)) {
 		documents, clusters := foreignDocuments(rand.New(rand.NewPCG(seed, 1)))
 		for i, got := range limitedExplanations(t, ownDocuments+documents, clusters) {
 			if got != alone[i] {

@@ -82,7 +82,7 @@ func named(d *decision.Decision) (list []string) {
 func TestSessionsAreThoseOfDecisions(t *testing.T) {
 	instants := access.Instants()
 	asked, unasked, because, refused := 0, 0, 0, 0
-	for seed := uint64(1); seed <= uint64(max(12, gate.Times(1))); seed++ {
+	for seed := uint64(1); seed <= uint64(gate.Worlds(max(12, gate.Times(1)))); seed++ {
 		files, world := access.GenerateDated(seed)
 		d := newDated(t, files)
 		requests := world.Requests(60)
@@ -134,7 +134,7 @@ func TestSessionsAreThoseOfDecisions(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests were asked, %d sessions have none, %d decisions name a session, %d are refused", asked, unasked, because, refused)
-	if asked < 20 || because < 20 || refused < 100 {
+	if asked < gate.Worlds(20) || because < gate.Worlds(20) || refused < gate.Worlds(100) {
 		t.Error("which proves little")
 	}
 }

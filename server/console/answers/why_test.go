@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // whyPolicy returns a policy of the visibility point that names eve.
@@ -51,7 +52,7 @@ func TestVisibilityStepsAgreeWithTheDecision(t *testing.T) {
 	const request = `{"user":"eve","cluster":{"name":"east","labels":{"env":"prod"}},"type":""}`
 	scopes := []string{"matchNames: [east]", "matchNames: [west]", "matchPattern: ^ea", "matchLabels: {env: prod}", "matchLabels: {env: test}"}
 	rests := []string{"", "", "disabled", "  lifecycle: {validity: {notBefore: \"2026-11-23T00:00:00Z\"}}\n", "  lifecycle: {validity: {notAfter: \"2026-11-21T00:00:00Z\"}}\n"}
-	for seed := range uint64(15) {
+	for seed := range uint64(gate.Worlds(15)) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		documents := make(map[string]string)
 		all := ""
