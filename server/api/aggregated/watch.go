@@ -28,10 +28,8 @@ const (
 	// watchTime is how long a watch lasts at least whose client states no time; at most twice
 	// as long, so that many do not end together.
 	watchTime = 30 * time.Minute
-	// chunk is how many bytes of events are sent at a time, and writeWithin how long it may
-	// take.
-	chunk       = 64 << 10
-	writeWithin = 10 * time.Second
+	// chunk is how many bytes of events are sent at a time.
+	chunk = 64 << 10
 )
 
 // watches counts the watches, and what they keep.
@@ -74,12 +72,11 @@ var (
 
 // stream is a watch: the list that its client has, and the connection.
 type stream struct {
-	a       *API
-	q       *query
-	form    *form
-	w       http.ResponseWriter
-	control *http.ResponseController
-	buffer  []byte
+	a      *API
+	q      *query
+	form   *form
+	w      http.ResponseWriter
+	buffer []byte
 
 	last   *lists.List // nil until the client has one
 	number uint64      // that the client knows for last; zero for none
@@ -93,7 +90,7 @@ func (a *API) watch(w http.ResponseWriter, r *http.Request, q *query, f *form) *
 		return manyWatches
 	}
 	defer a.watches.leave(q.User)
-	s := &stream{a: a, q: q, form: f, w: w, control: http.NewResponseController(w)}
+	s := &stream{a: a, q: q, form: f, w: w}
 	defer s.end()
 	lasts := watchTime + rand.N(watchTime)
 	if seconds := q.options.TimeoutSeconds; seconds != nil && *seconds > 0 {
@@ -248,7 +245,7 @@ func (s *stream) open() {
 		return
 	}
 	s.isOpen = true
-	_ = s.control.SetReadDeadline(time.Time{})
+	_ = http.NewResponseController(s.w).SetReadDeadline(time.Time{})
 	s.w.Header()["Content-Type"] = exchange.JSON
 	s.w.WriteHeader(http.StatusOK)
 }
@@ -264,14 +261,9 @@ func (s *stream) event(name watch.EventType, object any) bool {
 }
 
 func (s *stream) flush() bool {
-	_ = s.control.SetWriteDeadline(time.Now().Add(writeWithin))
-	_, err := s.w.Write(s.buffer)
+	piece := s.buffer
 	s.buffer = s.buffer[:0]
-	if err != nil || s.control.Flush() != nil {
-		return false
-	}
-	_ = s.control.SetWriteDeadline(time.Time{}) // that of HTTP/2 would end a quiet stream
-	return true
+	return exchange.Push(s.w, piece)
 }
 
 // fail ends the watch with an error.

@@ -1,7 +1,6 @@
 package aggregated
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -27,7 +26,7 @@ func (c *connection) Write(b []byte) (int, error) {
 // ends a stream also while nothing is written.
 func TestQuietWatchHasNoDeadline(t *testing.T) {
 	c := &connection{ResponseRecorder: httptest.NewRecorder()}
-	s := &stream{w: c, control: http.NewResponseController(c)}
+	s := &stream{w: c}
 	if !s.event(watch.Bookmark, map[string]string{}) || !s.flush() || len(c.written) != 1 {
 		t.Fatalf("got %v", c.written)
 	}

@@ -8,12 +8,9 @@ import (
 	"github.com/writ-policy/writ/server/api/exchange"
 )
 
-// Times of event streams: a comment is sent if nothing else is, so that proxies keep the
-// connection, and a client that does not read for writeWithin is left.
-const (
-	commentEvery = 15 * time.Second
-	writeWithin  = 10 * time.Second
-)
+// commentEvery is how often a stream of events has a comment if nothing else is sent, so that
+// proxies keep the connection.
+const commentEvery = 15 * time.Second
 
 // Events streams what happens as server-sent events.
 func (a *API) Events(w http.ResponseWriter, r *http.Request) {
@@ -29,16 +26,7 @@ func (a *API) Events(w http.ResponseWriter, r *http.Request) {
 		a.service.Refuse(w, exchange.Problem, refusalOf(err))
 		return
 	}
-	control := http.NewResponseController(w)
-	send := func(text []byte) bool {
-		// Errors of deadlines are those of writers that are not connections.
-		_ = control.SetWriteDeadline(time.Now().Add(writeWithin))
-		if _, err := w.Write(text); err != nil || control.Flush() != nil {
-			return false
-		}
-		_ = control.SetWriteDeadline(time.Time{}) // that of HTTP/2 would end a quiet stream
-		return true
-	}
+	send := func(text []byte) bool { return exchange.Push(w, text) }
 	w.Header()["Content-Type"] = []string{"text/event-stream"}
 	w.WriteHeader(http.StatusOK)
 	if !send([]byte(": events of writ\n\n")) {

@@ -81,7 +81,7 @@ func (a *API) get(answer func(*question) (any, error), known ...string) http.Han
 		if query.Get("format") == formatCSV {
 			places, within = a.tables, tableTime
 			// The error is that of a writer that is not a connection.
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within + writeWithin))
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within + exchange.WriteWithin))
 		}
 		if !places.Acquire(1) {
 			a.service.Refuse(w, exchange.Problem, tooMany)

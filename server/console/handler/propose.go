@@ -25,7 +25,7 @@ func (a *API) Propose() http.HandlerFunc {
 		}
 		defer a.proposals.Release(1)
 		// The error is that of a writer that is not a connection.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(proposalTime + writeWithin))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(proposalTime + exchange.WriteWithin))
 		ctx, cancel := context.WithTimeout(r.Context(), proposalTime)
 		defer cancel()
 		v := a.console.Now()
