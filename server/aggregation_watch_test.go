@@ -74,7 +74,7 @@ func TestAggregatedWatch(t *testing.T) {
 	wants(t, events, "ERROR Expired") // it is not hers
 }
 
-// A list changes when a date passes, without another revision.
+// A list changes when a grant begins or ends by its date, without another revision.
 func TestAggregatedWatchOfDates(t *testing.T) {
 	a := newAggregatedServer(t, newWorld("c", "d"), nil)
 	a.until(t, as("vera"), "", "c", "d")

@@ -194,7 +194,7 @@ type Values struct {
 	folds bool
 	// streams is true if a subresource may stand for a verb.
 	streams bool
-	// isProven is true if each value that is like another one is told apart from the rest.
+	// isProven is true if a proof is recorded, which tells apart values that stand for each other.
 	isProven bool
 	// reads is true if restrictions depend on what a verb does, nodes if one compares
 	// nodes.

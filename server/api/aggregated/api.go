@@ -77,7 +77,7 @@ func (a *API) Get() http.HandlerFunc {
 
 // List answers with the namespaces that the user may reach, or with their changes.
 func (a *API) List() http.HandlerFunc {
-	list := a.handler(func(w http.ResponseWriter, r *http.Request, p decision.Policies) (any, *exchange.Refusal) {
+	return a.handler(func(w http.ResponseWriter, r *http.Request, p decision.Policies) (any, *exchange.Refusal) {
 		f, refused := formOf(r, true)
 		if refused != nil {
 			return nil, refused
@@ -95,7 +95,6 @@ func (a *API) List() http.HandlerFunc {
 		}
 		return f.list(q, part, number), nil
 	})
-	return list
 }
 
 // handler returns a handler that writes what answer returns, as JSON; nil has been written.

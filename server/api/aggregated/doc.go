@@ -13,9 +13,9 @@
 // Each list has a number, its resourceVersion: lists.Versions keeps the newest list of each
 // user and question for a minute. A watch begins with the list that its client has, and
 // afterwards keeps the one that was sent last. When a revision is activated, a namespace
-// changes or a date passes, it makes the list again and sends the differences: what a user may
-// do is computed in one way alone. A list that is not kept is the error 410, upon which clients
-// list again.
+// changes, or a grant begins or ends by its date, it makes the list again and sends the
+// differences: what a user may do is computed in one way alone. A list that is not kept is the
+// error 410, upon which clients list again.
 //
 // Memory is bounded by the number of watches, in all and for a user, by the items of the
 // lists that all of them keep, and by the bounds of lists.Pages and lists.Versions. A list

@@ -67,7 +67,7 @@ func (s *watches) leave(caller string) {
 var (
 	manyWatches = &exchange.Refusal{Status: http.StatusTooManyRequests, Message: "too many watches: a user may have 10, and all together 1,000", Reason: metrics.ManyWatches}
 	largeWatch  = &exchange.Refusal{Status: http.StatusTooManyRequests, Message: "the lists of all watches take too much memory", Reason: metrics.ManyWatches}
-	unknownList = expired("the resourceVersion is not one of this process, or its list is no longer kept: list again")
+	unknownList = expired("the resourceVersion is not one of this process, or its list is not kept: list again")
 )
 
 // stream is a watch: the list that its client has, and the connection.
