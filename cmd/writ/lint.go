@@ -86,7 +86,7 @@ func newLint(s cli.Streams) *cobra.Command {
 	cli.FormatFlag(cmd, &o.format, "text", "json", "sarif")
 	f.StringVar(&o.author, "author", "", "`user` who made the change")
 	f.StringSliceVar(&o.groups, "author-group", nil, "`group` the author is in; may be repeated")
-	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to look from at the ends of documents instead of the machine's")
+	cli.TimeFlag(cmd, &o.now, "now", "`time` (RFC 3339) to look from at the ends of documents instead of the machine's")
 	f.IntVar(&o.expired, "expired-for", 30, "report documents that ended so many `days` ago or earlier")
 	f.IntVar(&o.within, "ends-within", 14, "report documents that end within so many `days`")
 	f.StringVar(&o.base, "base", "", "`directory` before the change")

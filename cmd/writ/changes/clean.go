@@ -42,7 +42,7 @@ func NewExpect(s cli.Streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&file, "clean", "", "`file` with expected changes to clean")
-	cmd.Flags().StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
+	cli.TimeFlag(cmd, &o.now, "now", "`time` (RFC 3339) to compare at instead of the machine's")
 	o.addApply(cmd)
 	o.documents.Add(cmd)
 	cli.MarkCommandLineOnly(cmd, "clean", "now")
@@ -54,7 +54,7 @@ func (o *diffOptions) clean(cmd *cobra.Command, s cli.Streams, file string, args
 	if err != nil {
 		return err
 	}
-	now, err := o.time(cmd)
+	now, err := o.time()
 	if err != nil {
 		return err
 	}

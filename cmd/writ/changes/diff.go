@@ -19,7 +19,6 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/internal/jsontext"
-	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -114,8 +113,8 @@ func NewDiff(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.subject, "subject", "", "only requests that hold this `principal`: user:NAME or group:NAME")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "only requests in this `namespace`")
 	cli.ChoicesFlag(cmd, &o.failOn, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any (the default), none, or assertion (one that fails); repeatable", "gain", "loss", "any", "none", diff.FailOnAssertion)
-	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
-	f.StringVar(&o.at, "at", "", "`time` (RFC 3339, or now) to compare at, and at no later one")
+	cli.TimeFlag(cmd, &o.now, "now", "`time` (RFC 3339) to compare at instead of the machine's")
+	cli.TimeFlag(cmd, &o.at, "at", "`time` (RFC 3339, or now) to compare at, and at no later one", "now")
 	f.BoolVar(&o.allTimes, "all-times", false, "compare at each later time too at which any policy begins or ends to hold")
 	f.BoolVar(&o.details, "details", false, "list all subjects, rules and requests of a group in text; report what differs without a decision that differs: reasons, warnings, limits, aggregations, responses")
 	f.BoolVar(&o.reach, "reach", false, "compare who can become an administrator of the cluster or of a namespace")
@@ -257,7 +256,7 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 
 // report compares the revisions that arguments name.
 func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (*diff.Report, error) {
-	at, err := o.time(cmd)
+	at, err := o.time()
 	if err != nil {
 		return nil, err
 	}
@@ -320,19 +319,16 @@ func (o *diffOptions) counted() string {
 }
 
 // time returns the first time of the comparison.
-func (o *diffOptions) time(cmd *cobra.Command) (time.Time, error) {
-	if o.at == "" || o.at == "now" {
-		now, err := cli.Clock(o.now)
-		if err != nil {
-			return time.Time{}, err
-		}
-		return now(), nil
+func (o *diffOptions) time() (time.Time, error) {
+	text := o.at
+	if text == "" || text == "now" {
+		text = o.now
 	}
-	at, err := dates.Parse(o.at)
+	clock, err := cli.Clock(text)
 	if err != nil {
-		return time.Time{}, cli.Usagef(cmd, "--at: %q must be now or an RFC 3339 time such as 2026-01-31T09:00:00Z", o.at)
+		return time.Time{}, err
 	}
-	return at, nil
+	return clock(), nil
 }
 
 func (o *diffOptions) show(s cli.Streams, report *diff.Report) error {

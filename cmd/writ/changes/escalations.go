@@ -54,7 +54,7 @@ func NewEscalations(s cli.Streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.cluster, "cluster", "", "only escalations that can be requested on this `cluster`, with its terms")
-	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) of the answer instead of the machine's")
+	cli.TimeFlag(cmd, &o.now, "now", "`time` (RFC 3339) of the answer instead of the machine's")
 	cli.FormatFlag(cmd, &o.format, "table", "json")
 	cli.MarkCommandLineOnly(cmd, "cluster", "now")
 	o.documents.Add(cmd)

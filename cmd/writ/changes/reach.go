@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 			return err
 		}
 	}
-	now, err := cli.ClockAt(o.now, o.at)
+	now, err := cli.Clock(cmp.Or(o.now, o.at))
 	if err != nil {
 		return err
 	}

@@ -90,9 +90,9 @@ func NewShrink(s cli.Streams, run RunDecisionTests) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.replay.logs, "log", nil, "`file` with records, - for standard input; repeatable")
-	f.StringVar(&o.replay.now, "now", "", "`time` (RFC 3339) of all decisions instead of that of each event")
-	f.StringVar(&o.replay.since, "since", "", "only events from this `time` (RFC 3339)")
-	f.StringVar(&o.replay.until, "until", "", "only events up to this `time` (RFC 3339)")
+	cli.TimeFlag(cmd, &o.replay.now, "now", "`time` (RFC 3339) of all decisions instead of that of each event")
+	cli.TimeFlag(cmd, &o.replay.since, "since", "only events from this `time` (RFC 3339)")
+	cli.TimeFlag(cmd, &o.replay.until, "until", "only events up to this `time` (RFC 3339)")
 	f.StringVar(&o.replay.cluster, "cluster", "", "`name` of the cluster of events that carry none")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the edits as a patch for git apply and write nothing")
 	f.StringArrayVar(&o.keep, "keep", nil, "`pattern` of documents or files that stay; repeatable")

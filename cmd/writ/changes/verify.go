@@ -77,7 +77,7 @@ func NewVerify(s cli.Streams) *cobra.Command {
 	f.StringArrayVar(&o.assertions, "assertions", nil, "`file` or folder with assertions, beside those of SOURCE; repeatable")
 	f.StringArrayVar(&o.only, "only", nil, "only assertions whose DOCUMENT/NAME fits this `pattern`; repeatable")
 	f.StringVar(&o.base, "base", "", "report what fails by SOURCE and did not by this `revision`, a source as well")
-	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to verify at instead of the machine's")
+	cli.TimeFlag(cmd, &o.now, "now", "`time` (RFC 3339) to verify at instead of the machine's")
 	f.IntVar(&o.mutants, "mutants", 0, "`number` of changes of SOURCE to try, from 1 to 10000: each permits more in one place, and an assertion or a DecisionTest should notice")
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that draws the mutants")
 	f.Float64Var(&o.minScore, "min-score", 0, "exit with status 1 if fewer than this `percentage` of the mutants is noticed")

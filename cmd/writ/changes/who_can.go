@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,8 +97,8 @@ func (o *questionOptions) add(cmd *cobra.Command) {
 // addFacts adds the flags for the time of an answer and for facts of requests.
 func (o *questionOptions) addFacts(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) of the answer instead of the machine's")
-	f.StringVar(&o.at, "at", "", "the same as --now")
+	cli.TimeFlag(cmd, &o.now, "now", "`time` (RFC 3339) of the answer instead of the machine's")
+	cli.TimeFlag(cmd, &o.at, "at", "the same as --now")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the request")
 	f.StringVar(&o.cluster, "cluster", "", "`cluster` of the request")
 	f.StringVar(&o.tenant, "tenant", "", "`tenant` of the request")
@@ -217,7 +218,7 @@ func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*question.As
 	if o.now != "" && o.at != "" {
 		return nil, cli.Usagef(cmd, "--at and --now are the same; give one of them")
 	}
-	now, err := cli.ClockAt(o.now, o.at)
+	now, err := cli.Clock(cmp.Or(o.now, o.at))
 	if err != nil {
 		return nil, err
 	}

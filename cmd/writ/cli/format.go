@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -104,30 +105,52 @@ func Alternatives(of []string) string {
 	return strings.Join(of[:len(of)-1], ", ") + " or " + of[len(of)-1]
 }
 
+// TimeFlag adds a flag with a time in the form that documents have, or one of other words. An
+// empty text is refused: it is a variable of a script that is not set, not the machine's time.
+func TimeFlag(cmd *cobra.Command, into *string, name, usage string, words ...string) {
+	cmd.Flags().Var(&instant{into, words}, name, usage)
+}
+
+// instant is the value of a flag with a time.
+type instant struct {
+	value *string
+	words []string
+}
+
+// String returns "" for the zero value, of which pflag asks it.
+func (i *instant) String() string {
+	if i.value == nil {
+		return ""
+	}
+	return *i.value
+}
+
+func (i *instant) Type() string { return "string" }
+
+func (i *instant) Set(text string) error {
+	_, err := dates.Parse(text)
+	switch {
+	case err == nil || slices.Contains(i.words, text):
+	case len(i.words) > 0 && errors.Is(err, dates.ErrForm):
+		return errors.New(strings.Replace(err.Error(), "must be", "must be "+strings.Join(i.words, ", ")+" or", 1))
+	default:
+		return err
+	}
+	*i.value = text
+	return nil
+}
+
 // Colours reports whether a stream should be written in colours.
 func Colours(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal.Is(w)
 }
 
-// Clock returns the engine's clock, which is fixed if text, the value of --now, is not empty. It
-// returns an error if text is not a time.
-func Clock(text string) (func() time.Time, error) { return clock("--now", text) }
-
-// ClockAt is Clock of a command that has --at as another name of --now. One of both is empty.
-func ClockAt(now, at string) (func() time.Time, error) {
-	if at != "" {
-		return clock("--at", at)
-	}
-	return Clock(now)
-}
-
-func clock(flag, text string) (func() time.Time, error) {
+// Clock returns the engine's clock, which is fixed if text, the value of a TimeFlag, is not
+// empty.
+func Clock(text string) (func() time.Time, error) {
 	if text == "" {
 		return time.Now, nil
 	}
 	at, err := dates.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %q %w", flag, text, err)
-	}
-	return func() time.Time { return at }, nil
+	return func() time.Time { return at }, err
 }

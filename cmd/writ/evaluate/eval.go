@@ -105,7 +105,7 @@ func NewEval(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.bundle, "bundle", "", "built `bundle` to decide by instead of --policies: a path or a URL")
 	cli.ChoiceFlag(cmd, &o.point, "point", "decision point: "+strings.Join(evalPoints(), ", "), evalPoints()...)
 	cli.FormatFlag(cmd, &o.format, "json", "text")
-	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
+	cli.TimeFlag(cmd, &o.now, "now", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
 	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
 	cli.ChoiceFlag(cmd, &o.decideBy, "decide-by", "`what` decides: "+engine.DecideByCompiled+" forms of the bundle's Rego where they are known, or "+engine.DecideByOPA+" alone", engine.DecideByCompiled, engine.DecideByOPA)

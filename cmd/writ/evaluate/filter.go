@@ -75,7 +75,7 @@ func NewFilter(s cli.Streams) *cobra.Command {
 	cli.ChoiceFlag(cmd, &o.point, "point", "decision point: "+strings.Join(filters.Points, ", "), filters.Points...)
 	cli.ChoiceFlag(cmd, &o.target, "target", "language of the condition, where a question has none: "+strings.Join(filter.Targets, ", "), append([]string{""}, filter.Targets...)...)
 	cli.FormatFlag(cmd, &o.format, "json")
-	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
+	cli.TimeFlag(cmd, &o.now, "now", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest question in `bytes`")
 	cli.MarkCommandLineOnly(cmd, "now", "target")
 	o.documents.Add(cmd)
