@@ -42,6 +42,10 @@ func TestSessions(t *testing.T) {
 	s := c.serve(t, "--policies", "kube:writ", "--listen", address)
 	s.ready(t)
 	c.restart(t, []string{"--authorization-config", filepath.Join(chain, "authorization.yaml")})
+	eventually(t, "writ reads the API server that was restarted", func() (bool, string) {
+		text, st := s.status(t)
+		return strings.Count(s.logged(), "active again") > 0 && !st.Degraded, text
+	})
 
 	w := watch{c, s}
 	w.wants(t, "before all sessions", "secrets", false)
