@@ -191,7 +191,7 @@ func (p *potentials) verdict(ctx context.Context, s *supposed) (string, error) {
 	}
 	own := slices.DeleteFunc(p.boundTo(place.Question, principals, false), doesNotFit)
 	brought := slices.DeleteFunc(p.World.Sessions().Supposed(&s.Session), doesNotFit)
-	like, isLike := likeness(slices.Concat(own, brought))
+	like, isLike := p.likeness(place.Question, slices.Concat(own, brought))
 	if known, ok := place.verdicts[like]; ok && isLike {
 		return known, nil
 	}

@@ -285,7 +285,7 @@ func (a *Asker) via(ctx context.Context, q *Question, f *fitting, p string) ([]V
 // principals whose statements have the same conditions in the same places differ in the
 // principal alone, so that one of them is computed and decided by the engine.
 func (a *Asker) subjectLike(ctx context.Context, q *Question, f *fitting, p string, known map[string]*Subject) (*Subject, error) {
-	key, ok := likeness(f.by[p])
+	key, ok := a.likeness(q, f.by[p])
 	if !ok {
 		return a.subject(ctx, q, f.deny, f.by[p], []string{p})
 	}
@@ -307,8 +307,11 @@ func (a *Asker) subjectLike(ctx context.Context, q *Question, f *fitting, p stri
 }
 
 // likeness identifies the conditions and places of statements. It returns false if one of
-// them may read the user of a request.
-func likeness(own []*statement.Statement) (string, bool) {
+// them may read the user of a request, or if a session may override pod security for its user.
+func (a *Asker) likeness(q *Question, own []*statement.Statement) (string, bool) {
+	if deny := tables.Of[*tables.Deny](a.World.Revision.Tables); deny != nil && len(deny.Escalations) > 0 && q.facts["pod"] != nil {
+		return "", false
+	}
 	var key strings.Builder
 	for _, s := range own {
 		if s.Opaque != "" || s.ReadsUser() {

@@ -39,8 +39,6 @@ type Policies interface {
 	// KeepsAccess reports whether this revision decides r as an earlier revision decided
 	// requests with this key.
 	KeepsAccess(r *Request, earlier string, key []byte) bool
-	// WhoCan lists the principals that r is allowed for; r has neither user nor groups.
-	WhoCan(ctx context.Context, r *Request) WhoCan
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
@@ -130,9 +128,6 @@ func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }
 
 // KeepsAccess returns false.
 func (Unavailable) KeepsAccess(*Request, string, []byte) bool { return false }
-
-// WhoCan lists no principal.
-func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.Failed(string(u)) }
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }

@@ -82,7 +82,7 @@ func (a *Decider) Try(ctx context.Context, p decision.Policies, q *decision.Requ
 // Review is Decide for a review, which belongs to a cluster and lacks what only the
 // cluster knows. It completes q.
 func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Request) *decision.Decision {
-	if err := a.assignCluster(q); err != nil {
+	if err := a.Place(q); err != nil {
 		return a.Undecided(err.Error())
 	}
 	return a.decide(r, p, q, func(ctx context.Context, q *decision.Request) decision.Decision { return a.decideWithFacts(ctx, p, q) })
@@ -92,19 +92,6 @@ func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Reque
 func (a *Decider) Undecided(cause string) *decision.Decision {
 	a.counter.Decided(decision.EvaluationError, 0)
 	return point.Failed[decision.Decision](cause)
-}
-
-// WhoCan lists principals, within the time its caller leaves.
-func (a *Decider) WhoCan(r *http.Request, p decision.Policies, q *decision.Request) decision.WhoCan {
-	if err := a.assignCluster(q); err != nil {
-		return decision.WhoCan{}.Failed(err.Error())
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.service.Budget(r))
-	defer cancel()
-	w, _ := point.Protect(ctx, &a.service.Guard, decision.WhoCan{}.Failed, func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
-		return p.WhoCan(ctx, q), nil
-	})
-	return w
 }
 
 // Labels are the labels of a cluster, nil if they are unknown.
@@ -133,9 +120,9 @@ func (a *Decider) record(r *http.Request, p decision.Policies, q *decision.Reque
 	})
 }
 
-// assignCluster sets the cluster and tenant of a review. It returns an error if the
+// Place sets the cluster and tenant of a review. It returns an error if the
 // cluster is unknown.
-func (a *Decider) assignCluster(r *decision.Request) error {
+func (a *Decider) Place(r *decision.Request) error {
 	if a.Clusters == nil {
 		return nil
 	}
