@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"mime"
 	"net/http"
 
@@ -11,24 +10,17 @@ import (
 	"github.com/writ-policy/writ/server/api/openapi"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/server/point"
 )
 
 // canonical is the endpoints below /v1/decisions: requests and decisions as they are.
 type canonical struct {
-	service  *exchange.Service
-	decider  *access.Decider
-	counters map[string]*metrics.Point // by point
-	streams  *limits.Budget
+	service *exchange.Service
+	decider *access.Decider
+	streams *limits.Budget
 }
 
 func newCanonical(s *exchange.Service, d *access.Decider) *canonical {
-	c := &canonical{service: s, decider: d, counters: make(map[string]*metrics.Point), streams: limits.NewBudget(maxStreams)}
-	for _, p := range decision.Points() {
-		c.counters[p.Name] = s.Metrics.Point(p.Name)
-	}
-	return c
+	return &canonical{service: s, decider: d, streams: limits.NewBudget(maxStreams)}
 }
 
 // routes returns the endpoints of all points: for one request, and for several.
@@ -93,18 +85,9 @@ func (s *canonical) decide(r *http.Request, p decision.Policies, at decision.Poi
 	case *decision.VisibilityRequest:
 		s.addLabels(q)
 	}
-	d, took, invalid := point.Decide(r.Context(), &s.service.Guard, s.counters[at.Name], s.service.Budget(r), q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
-		return q.Decide(ctx, p)
-	})
-	if invalid == nil {
-		if v, ok := d.(*decision.VisibilityDecision); ok {
-			s.logSteps(r.Context(), p, q.(*decision.VisibilityRequest), v)
-		}
-		matched, cached := d.DecidedBy()
-		s.service.Decided(r, p, decision.Observation{
-			Point: at.Name, Outcome: d.Settle(), Took: took, Cached: cached, Matched: matched,
-			Input: func() []byte { return []byte(input) }, Result: func() []byte { return d.AppendJSON(nil) },
-		})
+	d, invalid := s.service.Decide(r, p, at.Name, q, func() []byte { return []byte(input) })
+	if v, ok := d.(*decision.VisibilityDecision); ok && invalid == nil {
+		s.logSteps(r.Context(), p, q.(*decision.VisibilityRequest), v)
 	}
 	return d, invalid
 }

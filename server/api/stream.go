@@ -53,7 +53,7 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 			// The error of a caller that has left is not read.
 			_ = a.out.Refuse(s.streamError(err))
 		}
-		s.counters[decision.Visibility].Decided(d.Settle(), time.Since(began))
+		s.service.Counter(decision.Visibility).Decided(d.Settle(), time.Since(began))
 		return nil
 	})
 }

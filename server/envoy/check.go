@@ -214,7 +214,7 @@ func (c *checker) check(ctx context.Context, policies decision.Policies, check *
 		defer c.log(ctx, policies.Revision(), time.Now())
 	}
 	var r *decision.GatewayRequest
-	d, took, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d *decision.GatewayDecision, invalid *decision.InvalidRequest) {
+	d, of, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d *decision.GatewayDecision, invalid *decision.InvalidRequest) {
 		if r, invalid = request(check, c.Identity); invalid != nil {
 			return nil, invalid
 		}
@@ -225,20 +225,19 @@ func (c *checker) check(ctx context.Context, policies decision.Policies, check *
 		return c.refuse(ctx, refused)
 	}
 	if r != nil {
-		c.record(ctx, policies.Revision(), r, d, took)
+		c.record(ctx, policies.Revision(), r, d, of)
 	}
 	return response(d)
 }
 
 // record passes a decision to what records decisions.
-func (c *checker) record(ctx context.Context, revision string, r *decision.GatewayRequest, d *decision.GatewayDecision, took time.Duration) {
-	outcome := d.Settle()
-	id := decision.TrailOf(ctx).Add(outcome)
+func (c *checker) record(ctx context.Context, revision string, r *decision.GatewayRequest, d *decision.GatewayDecision, of point.Decided) {
+	id := decision.TrailOf(ctx).Add(of.Outcome)
 	input := func() []byte { return decision.AppendValue(nil, r.Attributes) }
 	if c.Observer != nil {
 		matched, cached := d.DecidedBy()
 		c.Observer.Observe(decision.Observation{
-			Point: decision.Gateway, Revision: revision, Endpoint: "envoy", Outcome: outcome, Took: took, Cached: cached, Matched: matched,
+			Point: decision.Gateway, Revision: revision, Endpoint: "envoy", Outcome: of.Outcome, Took: of.Took, Cached: cached, Matched: matched,
 			Input: input, Result: func() []byte { return d.AppendJSON(nil) },
 		})
 	}

@@ -50,18 +50,23 @@ func Protect[D any](ctx context.Context, g *Guard, failed func(cause string) D, 
 	return evaluate(ctx)
 }
 
-// Decide is Protect with a deadline. It counts the outcome, and returns how long the
-// decision took. An invalid request is returned and not counted.
-func Decide[D Decision](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, time.Duration, *decision.InvalidRequest) {
+// Decided is the outcome of a settled decision, and how long the decision took.
+type Decided struct {
+	Outcome decision.Outcome
+	Took    time.Duration
+}
+
+// Decide is Protect with a deadline. It settles the decision and counts the outcome. An
+// invalid request is returned and not counted.
+func Decide[D Decision](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, Decided, *decision.InvalidRequest) {
 	began := time.Now()
 	bound := &deadline{Context: ctx, at: began.Add(within)}
 	defer bound.end()
 	d, invalid := Protect(bound, g, failed, evaluate)
 	if invalid != nil {
-		return d, 0, invalid
+		return d, Decided{}, invalid
 	}
-	outcome := d.Settle()
-	took := time.Since(began)
-	counter.Decided(outcome, took)
-	return d, took, nil
+	of := Decided{d.Settle(), time.Since(began)}
+	counter.Decided(of.Outcome, of.Took)
+	return d, of, nil
 }

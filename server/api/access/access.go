@@ -5,7 +5,6 @@ package access
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/exchange"
@@ -44,27 +43,33 @@ type Options struct {
 type Decider struct {
 	Options
 	service  *exchange.Service
-	counter  *metrics.Point
 	fetching *limits.Budget // of reviews that are being completed, which are not in flight
 }
 
 // New returns a Decider.
 func New(s *exchange.Service, o Options) *Decider {
-	return &Decider{Options: o, service: s, counter: s.Metrics.Point(decision.Access), fetching: limits.NewBudget(int64(s.MaxInFlight))}
+	return &Decider{Options: o, service: s, fetching: limits.NewBudget(int64(s.MaxInFlight))}
 }
 
 // Decide decides a canonical request and records the decision.
 func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Request) *decision.Decision {
-	return a.decide(r, p, q, p.Access)
+	return a.decide(r, p, q, q)
 }
 
-// decide decides within the time that the caller leaves, and records the decision.
-func (a *Decider) decide(r *http.Request, p decision.Policies, q *decision.Request, by func(context.Context, *decision.Request) decision.Decision) *decision.Decision {
-	d, took, _ := point.Decide(r.Context(), &a.service.Guard, a.counter, a.service.Budget(r), point.Failed[decision.Decision], func(ctx context.Context) (*decision.Decision, *decision.InvalidRequest) {
-		d := by(ctx, q)
-		return &d, nil
-	})
-	a.record(r, p, q, d, took)
+// decide decides a question about a request, and counts what each policy decided on a pod.
+func (a *Decider) decide(r *http.Request, p decision.Policies, q decision.Question, of *decision.Request) *decision.Decision {
+	answer, _ := a.service.Decide(r, p, decision.Access, q, of.Encode)
+	d := answer.(*decision.Decision)
+	for i := range d.Pods {
+		pod := &d.Pods[i]
+		a.service.Metrics.PodJudged(metrics.Judged{
+			Cluster: of.Cluster, Policy: pod.Policy, Action: pod.Action,
+			Evaluated: pod.Evaluated, Score: pod.Score, Factors: pod.Factors,
+		})
+	}
+	if a.Recorder != nil {
+		a.Recorder.Record(r.Context(), of, d)
+	}
 	return d
 }
 
@@ -85,12 +90,12 @@ func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Reque
 	if err := a.Place(q); err != nil {
 		return a.Undecided(err.Error())
 	}
-	return a.decide(r, p, q, func(ctx context.Context, q *decision.Request) decision.Decision { return a.decideWithFacts(ctx, p, q) })
+	return a.decide(r, p, review{q, a}, q)
 }
 
 // Undecided is the decision on a review that cannot be evaluated.
 func (a *Decider) Undecided(cause string) *decision.Decision {
-	a.counter.Decided(decision.EvaluationError, 0)
+	a.service.Counter(decision.Access).Decided(decision.EvaluationError, 0)
 	return point.Failed[decision.Decision](cause)
 }
 
@@ -100,24 +105,6 @@ func (a *Decider) Labels(cluster string) map[string]string {
 		return nil
 	}
 	return a.Clusters.Labels(cluster)
-}
-
-// record counts what each policy decided on a pod, and records the decision.
-func (a *Decider) record(r *http.Request, p decision.Policies, q *decision.Request, d *decision.Decision, took time.Duration) {
-	for i := range d.Pods {
-		pod := &d.Pods[i]
-		a.service.Metrics.PodJudged(metrics.Judged{
-			Cluster: q.Cluster, Policy: pod.Policy, Action: pod.Action,
-			Evaluated: pod.Evaluated, Score: pod.Score, Factors: pod.Factors,
-		})
-	}
-	if a.Recorder != nil {
-		a.Recorder.Record(r.Context(), q, d)
-	}
-	a.service.Decided(r, p, decision.Observation{
-		Point: decision.Access, Outcome: d.Settle(), Took: took, Cached: d.Cached, Matched: d.Matched,
-		Input: q.Encode, Result: func() []byte { return d.AppendJSON(nil) },
-	})
 }
 
 // Place sets the cluster and tenant of a review. It returns an error if the
@@ -133,16 +120,23 @@ func (a *Decider) Place(r *decision.Request) error {
 // the namespace are known and no policy denies, rules decide, which read the object.
 const rounds = 2
 
-// decideWithFacts decides a review. It reads the pod if a policy in scope would judge
+// review is the question of a review.
+type review struct {
+	*decision.Request
+	decider *Decider
+}
+
+// Decide implements decision.Question. It reads the pod if a policy in scope would judge
 // it, and other facts if the decision depended on them. Most reviews need none and are
 // answered from the cache.
-func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
+func (v review) Decide(ctx context.Context, p decision.Policies) (decision.Answer, *decision.InvalidRequest) {
+	a, r := v.decider, v.Request
 	if a.Clusters == nil {
-		return p.Access(ctx, r)
+		return r.Decide(ctx, p)
 	}
 	missing, err := p.MissingFacts(ctx, r)
 	if err != nil {
-		return decision.Decision{}.Failed(err.Error())
+		return r.Failed(err.Error()), nil
 	}
 	if missing.Pod {
 		a.fetch(ctx, r, missing)
@@ -159,7 +153,7 @@ func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *d
 		}
 		d = p.Access(ctx, r)
 	}
-	return d
+	return &d, nil
 }
 
 // fetch completes r. A cluster that is read asks this server whether the read is

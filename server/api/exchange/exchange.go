@@ -60,6 +60,7 @@ type Service struct {
 	large    *limits.Budget // of requests whose body is large, from the reading on
 	listing  *limits.Budget // of requests that list
 	revision atomic.Pointer[revisionHeader]
+	counters map[string]*metrics.Point // by point
 }
 
 // New returns a Service.
@@ -67,8 +68,12 @@ func New(o Options) *Service {
 	if o.Values == nil {
 		o.Values = new(limits.Budget)
 	}
+	counters := make(map[string]*metrics.Point)
+	for _, p := range decision.Points() {
+		counters[p.Name] = o.Metrics.Point(p.Name)
+	}
 	return &Service{
-		Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
+		Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger}, counters: counters,
 		inFlight: limits.NewBudget(int64(o.MaxInFlight)), bodies: limits.NewBudget(MaxBodies),
 		large: limits.NewBudget(MaxLarge), listing: limits.NewBudget(MaxListing),
 	}
@@ -157,23 +162,37 @@ func (s *Service) Policies(w http.ResponseWriter, r *http.Request) (decision.Pol
 	return policies, refused
 }
 
-// Decided records a decision on a request. It sets what o has of the request itself.
-func (s *Service) Decided(r *http.Request, p decision.Policies, o decision.Observation) {
-	o.Revision, o.Endpoint = p.Revision(), r.Pattern
+// Decide decides a question at a point within the Budget of a request. It counts the
+// outcome and records the decision, with the input as it is then.
+func (s *Service) Decide(r *http.Request, p decision.Policies, at string, q decision.Question, input func() []byte) (decision.Answer, *decision.InvalidRequest) {
+	d, of, invalid := point.Decide(r.Context(), &s.Guard, s.Counter(at), s.Budget(r), q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
+		return q.Decide(ctx, p)
+	})
+	if invalid != nil {
+		return d, invalid
+	}
+	result := func() []byte { return d.AppendJSON(nil) }
 	if s.Observer != nil {
-		s.Observer.Observe(o)
+		matched, cached := d.DecidedBy()
+		s.Observer.Observe(decision.Observation{
+			Point: at, Revision: p.Revision(), Endpoint: r.Pattern, Outcome: of.Outcome, Took: of.Took, Cached: cached, Matched: matched, Input: input, Result: result,
+		})
 	}
 	var id string
 	if s.Log != nil || s.Logger.Enabled(r.Context(), slog.LevelDebug) {
-		id = decision.TrailOf(r.Context()).Add(o.Outcome)
+		id = decision.TrailOf(r.Context()).Add(of.Outcome)
 	}
 	if s.Log != nil {
 		s.Log.Log(decision.Event{
-			ID: id, Point: o.Point, Revision: o.Revision, RequestedBy: r.RemoteAddr,
-			Span: decision.SpanOf(r.Context()), Time: time.Now(), Input: o.Input(), Result: o.Result(),
+			ID: id, Point: at, Revision: p.Revision(), RequestedBy: r.RemoteAddr,
+			Span: decision.SpanOf(r.Context()), Time: time.Now(), Input: input(), Result: result(),
 		})
 	}
+	return d, nil
 }
+
+// Counter returns the counters of a point.
+func (s *Service) Counter(point string) *metrics.Point { return s.counters[point] }
 
 // IsRecorded reports whether filters are recorded.
 func (s *Service) IsRecorded() bool { return s.Log != nil || s.Filters != nil }
