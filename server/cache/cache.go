@@ -129,7 +129,7 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 			c.metrics.CacheHit()
 			return found(a.decision, r)
 		}
-		if p.KeepsAccess(r, a.revision, key) {
+		if p.Keeps(r, &a.decision, a.revision, key) {
 			c.metrics.CacheHit()
 			c.metrics.CacheKept()
 			return found(c.keepAccess(key, *a, revision), r)

@@ -38,7 +38,7 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 			d := a.decision.decision
 			d.Cached = true
 			return d, nil
-		case !a.isOwn && p.KeepsGateway(r, &a.decision.decision, key):
+		case !a.isOwn && p.Keeps(r, &a.decision.decision, a.revision, key):
 			c.metrics.CacheHit()
 			c.metrics.CacheKept()
 			d := c.keepGateway(key, *a, revision)

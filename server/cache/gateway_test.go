@@ -28,7 +28,7 @@ func (g *guards) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool)
 	return append(b, key...), key != "unknown"
 }
 
-func (g *guards) KeepsGateway(*decision.GatewayRequest, *decision.GatewayDecision, []byte) bool {
+func (g *guards) Keeps(decision.Question, decision.Answer, string, []byte) bool {
 	return g.keeps
 }
 

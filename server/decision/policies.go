@@ -36,9 +36,9 @@ type Policies interface {
 	// AccessKey appends a key of r to b: requests with equal keys get equal decisions from
 	// this revision, apart from what Decision.For changes.
 	AccessKey(b []byte, r *Request) []byte
-	// KeepsAccess reports whether this revision decides r as an earlier revision decided
-	// requests with this key.
-	KeepsAccess(r *Request, earlier string, key []byte) bool
+	// Keeps reports whether this revision decides q as an earlier revision decided requests
+	// with this key: with d. It returns false at points whose decisions have no key.
+	Keeps(q Question, d Answer, earlier string, key []byte) bool
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
@@ -66,9 +66,6 @@ type Policies interface {
 	// GatewayKey is AccessKey for the gateway point. It returns false for a request that
 	// may be invalid or cannot share a decision.
 	GatewayKey(b []byte, r *GatewayRequest) ([]byte, bool)
-	// KeepsGateway reports whether this revision decides r as an earlier revision decided
-	// requests with this key: with d.
-	KeepsGateway(r *GatewayRequest, d *GatewayDecision, key []byte) bool
 	// Generic decides a request at a point without Go code, or returns an error if it is
 	// invalid.
 	Generic(ctx context.Context, r *GenericRequest) (GenericDecision, *InvalidRequest)
@@ -126,8 +123,8 @@ func (Unavailable) Tables() *tables.Revision { return new(tables.Revision) }
 // AccessKey returns b.
 func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }
 
-// KeepsAccess returns false.
-func (Unavailable) KeepsAccess(*Request, string, []byte) bool { return false }
+// Keeps returns false.
+func (Unavailable) Keeps(Question, Answer, string, []byte) bool { return false }
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }
@@ -157,9 +154,6 @@ func (u Unavailable) Gateway(context.Context, *GatewayRequest) (GatewayDecision,
 
 // GatewayKey returns false.
 func (Unavailable) GatewayKey(b []byte, _ *GatewayRequest) ([]byte, bool) { return b, false }
-
-// KeepsGateway returns false.
-func (Unavailable) KeepsGateway(*GatewayRequest, *GatewayDecision, []byte) bool { return false }
 
 // Generic denies.
 func (u Unavailable) Generic(context.Context, *GenericRequest) (GenericDecision, *InvalidRequest) {

@@ -82,10 +82,10 @@ func TestKeepsNoDecisionOfOtherClusters(t *testing.T) {
 		}
 		same, other := activateCluster(t, from, first, before), activateCluster(t, from, "prod", before)
 		key := before.AccessKey(nil, r)
-		if !same.KeepsAccess(r, before.Revision(), key) || same.VisibilityKey(v) != before.VisibilityKey(v) {
+		if !same.Keeps(r, nil, before.Revision(), key) || same.VisibilityKey(v) != before.VisibilityKey(v) {
 			t.Errorf("cluster %q: the same documents do not keep the decision", first)
 		}
-		if other.KeepsAccess(r, before.Revision(), key) || other.VisibilityKey(v) == before.VisibilityKey(v) {
+		if other.Keeps(r, nil, before.Revision(), key) || other.VisibilityKey(v) == before.VisibilityKey(v) {
 			t.Errorf("cluster %q: prod keeps the decision about test", first)
 		}
 		everyCluster := other.ListPermissions(t.Context(), decision.Principal{User: "alice"}, nil, func(string) map[string]string { return nil })
@@ -120,7 +120,7 @@ func TestTenantIsThatOfTheCluster(t *testing.T) {
 			t.Errorf("cluster %q: want a denial for the tenant bank alone", cluster)
 		}
 		key := shop.AccessKey(nil, r)
-		if bank.KeepsAccess(r, shop.Revision(), key) {
+		if bank.Keeps(r, nil, shop.Revision(), key) {
 			t.Errorf("cluster %q: a decision for the tenant shop is kept", cluster)
 		}
 		own := *r
@@ -128,7 +128,7 @@ func TestTenantIsThatOfTheCluster(t *testing.T) {
 		if bank.Access(t.Context(), &own).Denied || string(bank.AccessKey(nil, &own)) == string(bank.AccessKey(nil, r)) {
 			t.Errorf("cluster %q: the request's own tenant does not win", cluster)
 		}
-		if !bank.KeepsAccess(&own, shop.Revision(), shop.AccessKey(nil, &own)) {
+		if !bank.Keeps(&own, nil, shop.Revision(), shop.AccessKey(nil, &own)) {
 			t.Errorf("cluster %q: the decision for the request's own tenant is not kept", cluster)
 		}
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -182,23 +181,6 @@ func (c *gatewayChange) affects(r *decision.GatewayRequest, paths []decision.Gat
 	// The host of a request may have a port, and a wildcard matches its end.
 	name := strings.ToLower(r.Text("request", "host"))
 	return slices.ContainsFunc(c.hosts, func(h string) bool { return strings.Contains(name, h) })
-}
-
-// KeepsGateway implements decision.Policies: nothing has changed since that the decision
-// depends on.
-func (e *Engine) KeepsGateway(r *decision.GatewayRequest, d *decision.GatewayDecision, key []byte) bool {
-	now := e.projected
-	for _, before := range e.earlier {
-		if now.gatewayChange.affects(r, d.Paths) {
-			return false
-		}
-		if before.revision == d.Revision {
-			same, ok := before.GatewayKey(nil, r)
-			return ok && bytes.Equal(same, key)
-		}
-		now = before
-	}
-	return false
 }
 
 // isOwn reports whether a gateway decision must not answer other requests: a policy of

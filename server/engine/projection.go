@@ -90,20 +90,43 @@ func decidesAccess(path string) bool {
 	return true
 }
 
-// KeepsAccess implements decision.Policies: no revision since has changed what decides r,
-// and r had the key in the earlier one.
-func (e *Engine) KeepsAccess(r *decision.Request, earlier string, key []byte) bool {
+// Keeps implements decision.Policies: no revision since has changed what decides q, and q
+// had the key in the earlier one.
+func (e *Engine) Keeps(q decision.Question, d decision.Answer, earlier string, key []byte) bool {
 	now := e.projected
 	for _, before := range e.earlier {
-		if now.changesAccess(before, r) {
+		if now.changes(before, q, d) {
 			return false
 		}
 		if before.revision == earlier {
-			return bytes.Equal(before.AccessKey(nil, r), key)
+			return before.hasKey(q, key)
 		}
 		now = before
 	}
 	return false
+}
+
+// changes reports whether the decision on q may differ from d, one of the revision before.
+func (p *projected) changes(before *projected, q decision.Question, d decision.Answer) bool {
+	switch q := q.(type) {
+	case *decision.Request:
+		return p.changesAccess(before, q)
+	case *decision.GatewayRequest:
+		return p.gatewayChange.affects(q, d.(*decision.GatewayDecision).Paths)
+	}
+	return true
+}
+
+func (p *projected) hasKey(q decision.Question, key []byte) bool {
+	var own []byte
+	isKept := true
+	switch q := q.(type) {
+	case *decision.Request:
+		own = p.AccessKey(nil, q)
+	case *decision.GatewayRequest:
+		own, isKept = p.GatewayKey(nil, q)
+	}
+	return isKept && bytes.Equal(own, key)
 }
 
 // changesAccess reports whether the decision on r may differ from that of the revision

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -37,13 +38,13 @@ type AccessKeys struct {
 	pods                    bool
 }
 
-// What the access point treats in a special way, whatever documents name.
+// What the access point treats in a special way, whatever documents name, beside what stands
+// for a subresource.
 var (
-	specialVerbs = []string{
-		"*", "exec", "proxy", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate",
-	}
-	specialSubresources = []string{"exec", "attach", "proxy", "portforward"}
-	specialResources    = []string{"*", "pods"}
+	specialVerbs = append([]string{
+		"*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", rule.Impersonate,
+	}, rule.Streams...)
+	specialResources = []string{"*", "pods"}
 )
 
 // impersonation is the prefix of verbs that ask for impersonation. Of such requests the

@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/footprint"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -43,7 +44,7 @@ func NewAccessKeys(f *footprint.Footprint, subjects Subjects, tenants tables.Ten
 	for _, pattern := range a.Verbs.Patterns {
 		p.verbPrefixes = append(p.verbPrefixes, strings.ToLower(strings.TrimSuffix(pattern, "*")))
 	}
-	p.subresources.add(specialSubresources...)
+	p.subresources.add(rule.Streaming()...)
 	p.subresources.add(a.Subresources.Values...)
 	p.addResources(specialResources)
 	p.addResources(a.Resources.Values)

@@ -127,7 +127,7 @@ func TestKeptGatewayDecisionsAreThoseOfTheNewRevision(t *testing.T) {
 				got, invalid := c.Of(now).Gateway(t.Context(), r)
 				want, wantInvalid := now.Gateway(t.Context(), r)
 				if key, ok := now.GatewayKey(nil, r); ok && last != nil && !want.IsOwn {
-					if before, _ := last.Gateway(t.Context(), r); now.Revision() != last.Revision() && now.KeepsGateway(r, &before, key) {
+					if before, _ := last.Gateway(t.Context(), r); now.Revision() != last.Revision() && now.Keeps(r, &before, before.Revision, key) {
 						kept++
 					}
 				}
@@ -167,7 +167,7 @@ func activateNext(t *testing.T, documents *translator.Translator, files map[stri
 
 // keeps reports whether the decision on r is kept from the last revision to the present.
 func keeps(last, now *engine.Engine, r *decided) bool {
-	return now.Revision() != last.Revision() && now.KeepsAccess(r.decoded, last.Revision(), now.AccessKey(nil, r.decoded))
+	return now.Revision() != last.Revision() && now.Keeps(r.decoded, nil, last.Revision(), now.AccessKey(nil, r.decoded))
 }
 
 // edit removes a document, moves one to the end of another file, which changes lines too,

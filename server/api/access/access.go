@@ -76,12 +76,9 @@ func (a *Decider) decide(r *http.Request, p decision.Policies, q decision.Questi
 // Try decides a candidate of a list. The decision is neither counted nor recorded: only
 // requests are.
 func (a *Decider) Try(ctx context.Context, p decision.Policies, q *decision.Request) decision.Decision {
-	d, _ := point.Protect(ctx, &a.service.Guard, point.Failed[decision.Decision], func(ctx context.Context) (*decision.Decision, *decision.InvalidRequest) {
-		d := p.Access(ctx, q)
-		return &d, nil
-	})
+	d, _ := point.Protect(ctx, &a.service.Guard, q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) { return q.Decide(ctx, p) })
 	d.Settle()
-	return *d
+	return *d.(*decision.Decision)
 }
 
 // Review is Decide for a review, which belongs to a cluster and lacks what only the
