@@ -109,7 +109,7 @@ func (p *prover) eachCrossing(out []*assertion.Class, visit func(*crossing) bool
 					p.err = err
 					return false
 				}
-				if x != nil && p.isInGateway(p.a.Of, x) && !p.isInGateway(out, x) {
+				if x != nil && p.isInGateway(p.a.Of, x) && !p.isInGateway(out, x) && (p.within == nil || p.isInGateway(p.within, x)) {
 					goOn = visit(x)
 				}
 				if !goOn || p.stop() {

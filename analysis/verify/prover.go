@@ -56,8 +56,10 @@ type prover struct {
 	conditions []*assertion.Holds
 	kindsOf    map[*assertion.Class][]*kind
 	// out are the classes that are left out: unless, and exceptions that are in force.
-	out   []*assertion.Class
-	isCut bool
+	out []*assertion.Class
+	// within, if not nil, are classes that requests are in one of, beside those of the assertion.
+	within []*assertion.Class
+	isCut  bool
 	// isPartial reports that items were tried of which a search finds some.
 	isPartial bool
 	err       error
@@ -125,9 +127,9 @@ func (p *prover) prove(out []*assertion.Class) (*proof, error) {
 		return p.proveGateway()
 	}
 	var exact, maybe []found
-	for _, c := range p.a.Of {
-		s := p.searchIn(c, out)
-		for _, g := range p.goals(c) {
+	for _, classes := range p.parts() {
+		s := p.searchIn(classes[0], out, classes[1:]...)
+		for _, g := range p.goals(classes...) {
 			s.solve(&g, func(f found) bool {
 				switch {
 				case p.a.Word == assertion.Shown:
@@ -148,6 +150,20 @@ func (p *prover) prove(out []*assertion.Class) (*proof, error) {
 		return nil, p.err
 	}
 	return p.judge(exact, maybe)
+}
+
+// parts returns the parts of the class: requests of one are in each of its classes.
+func (p *prover) parts() [][]*assertion.Class {
+	var out [][]*assertion.Class
+	for _, c := range p.a.Of {
+		if p.within == nil {
+			out = append(out, []*assertion.Class{c})
+		}
+		for _, also := range p.within {
+			out = append(out, []*assertion.Class{c, also})
+		}
+	}
+	return out
 }
 
 // judge lets the engine decide what was found.
@@ -254,15 +270,15 @@ func (p *prover) plansOfList(allowed, refused []string) []plan {
 	return out
 }
 
-// goals returns the goals of requests of a class, of each kind: a request that reaches one
-// of them breaks the assertion, and by the base it does not.
-func (p *prover) goals(c *assertion.Class) []goal {
+// goals returns the goals of requests that are in all of some classes, of each kind: a request
+// that reaches one of them breaks the assertion, and by the base it does not.
+func (p *prover) goals(classes ...*assertion.Class) []goal {
 	var out []goal
 	plans := p.plans()
 	if p.base != nil && p.a.Word != assertion.Shown { // items are compared by the engine
 		plans = p.newPlans(plans)
 	}
-	for _, k := range p.kinds(c) {
+	for _, k := range p.kinds(classes...) {
 		for _, one := range plans {
 			lists := [][]part{nil}
 			for _, d := range one.parts {

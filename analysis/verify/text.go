@@ -37,11 +37,8 @@ func (r *Report) inOrder() []*Result {
 
 // Text returns the report for a terminal.
 func (r *Report) Text() string {
-	var out diag.Lines
+	var out, notes diag.Lines
 	for _, x := range r.inOrder() {
-		if x.Verdict == Holds && len(x.Notes) == 0 {
-			continue
-		}
 		if x.Verdict != Holds {
 			old := ""
 			if x.Old {
@@ -59,14 +56,14 @@ func (r *Report) Text() string {
 			}
 		}
 		for _, n := range x.Notes {
-			out.Addf("note %s: %s: %s", n.Code, diag.Line(x.ID()), diag.Line(n.Text))
+			notes.Addf("note %s: %s: %s", n.Code, diag.Line(x.ID()), diag.Line(n.Text))
 		}
 	}
 	for _, n := range r.Notes {
-		out.Addf("note %s: %s", n.Code, diag.Line(n.Text))
+		notes.Addf("note %s: %s", n.Code, diag.Line(n.Text))
 	}
-	out.Addf("%s", r.counted())
-	return out.String()
+	notes.Addf("%s", r.counted())
+	return out.String() + notes.String()
 }
 
 // counted returns how many assertions hold.

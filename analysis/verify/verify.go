@@ -186,13 +186,17 @@ func (r *run) verify(a *assertion.Assertion) (*Result, error) {
 	switch {
 	case found.witness != nil:
 		out.setWitness(a, by, found.witness, expired)
+		if a.Form != assertion.Disjoint && a.Form != assertion.Covers { // about two requests, or places
+			err = r.noteStale(a, provers, active, out)
+		}
 	case len(found.why) > 0:
 		out.Verdict, out.Why = Unknown, found.why
 		out.Text = "no request was found that breaks it, and no proof: " + strings.Join(out.Why, ", ")
 	default:
-		if err := r.proven(a, provers, active, out); err != nil {
-			return nil, err
-		}
+		err = r.proven(a, provers, active, out)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out.finish(a), nil
 }
@@ -271,17 +275,23 @@ func (r *run) proven(a *assertion.Assertion, provers []*prover, active []*assert
 			out.Text = fmt.Sprintf("holds with its exceptions until %s", earliest(a, r.Now).Format(time.RFC3339))
 		}
 	}
-	holdsWithout := func(classes []*assertion.Class) (bool, error) {
-		found, _, err := r.prove(provers, classes)
-		return err == nil && found.holds(), err
+	if r.HasCertificates && out.Verdict == Holds {
+		if err := r.certify(a, provers, active, out); err != nil {
+			return err
+		}
 	}
+	return r.noteStale(a, provers, active, out)
+}
+
+// noteStale notes exceptions and entries of unless that nothing needs, and exceptions that end soon.
+func (r *run) noteStale(a *assertion.Assertion, provers []*prover, active []*assertion.Class, out *Result) error {
 	for i, e := range a.Exceptions {
 		isActive := r.Now.Before(e.Until)
 		if isActive && out.Verdict == Excepted {
 			out.Exceptions = append(out.Exceptions, Exception{e.Reason, e.Until.UTC()})
 		}
-		stale := out.Verdict == Holds || !isActive
-		if !stale {
+		isNeeded := isActive && out.Verdict != Holds
+		if isNeeded {
 			var rest []*assertion.Class
 			for j, other := range a.Exceptions {
 				if j != i && r.Now.Before(other.Until) {
@@ -289,31 +299,39 @@ func (r *run) proven(a *assertion.Assertion, provers []*prover, active []*assert
 				}
 			}
 			var err error
-			if stale, err = holdsWithout(slices.Concat(a.Unless, rest)); err != nil {
+			if isNeeded, err = r.leavesOutMore(provers, e.Of, slices.Concat(a.Unless, rest)); err != nil {
 				return err
 			}
 		}
-		if stale {
+		if !isNeeded && (isActive || out.Verdict != Fails) { // one that has ended may be what fails
 			out.note("stale-exception", "the exception %q is needed by nothing", e.Reason)
-		} else if e.Until.Sub(r.Now) <= soon {
+		} else if out.Verdict == Excepted && e.Until.Sub(r.Now) <= soon {
 			out.note("expires", "the exception %q ends at %s", e.Reason, e.Until.UTC().Format(time.RFC3339))
 		}
 	}
-	if r.HasCertificates && out.Verdict == Holds {
-		if err := r.certify(a, provers, active, out); err != nil {
-			return err
-		}
-	}
 	for i := range a.Unless {
-		stale, err := holdsWithout(slices.Concat(a.Unless[:i], a.Unless[i+1:], active))
+		isNeeded, err := r.leavesOutMore(provers, a.Unless[i:i+1], slices.Concat(a.Unless[:i], a.Unless[i+1:], active))
 		if err != nil {
 			return err
 		}
-		if stale {
+		if !isNeeded {
 			out.note(noteUnless, "entry %d of unless is needed by nothing", i)
 		}
 	}
 	return nil
+}
+
+// leavesOutMore reports whether some classes leave out a request that may break the assertion and
+// that others do not leave out.
+func (r *run) leavesOutMore(provers []*prover, classes, others []*assertion.Class) (bool, error) {
+	for _, p := range provers {
+		p.within = classes
+	}
+	found, _, err := r.prove(provers, others)
+	for _, p := range provers {
+		p.within = nil
+	}
+	return err != nil || !found.holds(), err
 }
 
 // noteUnless notes an entry of unless that nothing needs.

@@ -1,6 +1,8 @@
 package verify_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,5 +109,73 @@ func TestPrincipalsThatAreNotExcludedAreTried(t *testing.T) {
 	for _, unless := range []string{`{"not": ["group:dev", "user:ann"]}`, `{"not": "user:ann"}`, `{"not": {"prefix": "user:a"}}`} {
 		holdsNot(t, documents, `{"name": "a", "always": "allowed", "alone": true, "of": {"verb": "get", "resource": "pods"}, "unless": {"holds": `+unless+`, "resource": "pods"}}`)
 		holdsNot(t, documents, `{"name": "a", "never": "allowed", "alone": true, "of": {"verb": "list", "resource": "pods"}, "unless": {"holds": `+unless+`, "resource": "pods"}}`)
+	}
+}
+
+// reader is a group that may get and list secrets of a namespace.
+var reader = []string{
+	"{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, rules: [{verbs: [get, list], apiGroups: [''], resources: [secrets]}]}",
+	"{kind: RoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r, namespace: shop}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: dev}]}",
+}
+
+// What leaves out no request that would break an assertion is noted, whatever the verdict is.
+func TestWhatNothingNeedsIsNoted(t *testing.T) {
+	const soon, later = `"until": "1970-01-10T00:00:00Z", "reason": "r"`, `"until": "1971-01-01T00:00:00Z", "reason": "r"`
+	for name, row := range map[string]struct{ assertion, want string }{
+		"holds, nothing is left out":      {`"never": "denied", "unless": {"verb": "get"}`, "holds stale-unless"},
+		"holds, one entry of two":         {`"never": "allowed", "unless": [{"verb": ["get", "list"]}, {"verb": "list"}, {"verb": "delete"}]`, "holds stale-unless stale-unless"},
+		"fails, nothing is left out":      {`"never": "allowed", "unless": {"verb": "delete"}`, "fails stale-unless"},
+		"fails, some is left out":         {`"never": "allowed", "unless": {"verb": "get"}`, "fails"},
+		"fails, left out twice":           {`"never": "allowed", "unless": [{"verb": "get"}, {"verb": "get", "namespace": "shop"}]`, "fails stale-unless stale-unless"},
+		"fails, exception of nothing":     {`"never": "allowed", "exceptions": [{"of": {"verb": "delete"}, ` + soon + `}]`, "fails stale-exception"},
+		"fails, exception of a hole":      {`"never": "allowed", "exceptions": [{"of": {"verb": "get"}, ` + soon + `}]`, "fails"},
+		"excepted, exception that ends":   {`"never": "allowed", "exceptions": [{"of": {"resource": "secrets"}, ` + soon + `}]`, "excepted expires"},
+		"excepted, exception of nothing":  {`"never": "allowed", "exceptions": [{"of": {"resource": "secrets"}, ` + later + `}, {"of": {"verb": "delete"}, ` + soon + `}]`, "excepted stale-exception"},
+		"fails, of a list, nothing":       {`"within": [{"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}], "unless": {"verb": "get"}`, "fails stale-unless"},
+		"fails, of a list, some":          {`"within": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}], "unless": {"verb": "get"}`, "fails"},
+		"fails, of a subject it excludes": {`"never": "allowed", "unless": {"holds": "group:other"}`, "fails"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := run(t, revisions.Of(t, reader), decoded(t, []byte(`{"apiVersion":"writ.dev/v1","kind":"Assertions","metadata":{"name":"d"},"spec":{"apart":[["group:a","group:b"]],"assertions":[{"name": "a", `+row.assertion+`}]}}`)))
+			got := []string{report.Assertions[0].Verdict}
+			for _, n := range report.Assertions[0].Notes {
+				if n.Code != "unknown-word" {
+					got = append(got, n.Code)
+				}
+			}
+			if text := strings.Join(got, " "); text != row.want {
+				t.Errorf("got %s, want %s", text, row.want)
+			}
+		})
+	}
+}
+
+// A witness has as few keys as it can: an API group is not one of them if the core group does.
+func TestWitnessesHaveFewKeys(t *testing.T) {
+	report := run(t, revisions.Of(t, reader), decoded(t, []byte(`{"apiVersion":"writ.dev/v1","kind":"Assertions","metadata":{"name":"d"},"spec":{"assertions":[
+		{"name": "a", "always": "allowed", "of": {"holds": "group:dev", "namespace": "shop", "verb": "get", "resource": {"like": "s*"}}}]}}`)))
+	want := map[string]any{"user": "", "groups": []string{"dev"}, "verb": "get", "resource": "sexample", "namespace": "shop"}
+	if w := report.Assertions[0].Witness; w == nil || revisions.Text(w.Requests[0].Request) != revisions.Text(want) {
+		t.Errorf("got %+v, want the request %v", w, want)
+	}
+}
+
+// In a text, what fails is first, and notes are after all verdicts.
+func TestTextIsInOrder(t *testing.T) {
+	report := run(t, revisions.Of(t, reader), decoded(t, []byte(`{"apiVersion":"writ.dev/v1","kind":"Assertions","metadata":{"name":"d"},"spec":{"assertions":[
+		{"name": "stale", "never": "denied", "unless": {"verb": "get"}},
+		{"name": "allowed", "never": "allowed", "of": {"resource": "secretz"}, "allow": ["vacuous"]},
+		{"name": "vacuous", "never": "allowed", "of": {"resource": "secretz"}},
+		{"name": "excepted", "never": "allowed", "exceptions": [{"of": {}, "until": "1970-01-02T00:00:00Z", "reason": "r"}]},
+		{"name": "fails", "never": "allowed", "unless": {"verb": "delete"}}]}}`)))
+	var got []string
+	for _, line := range strings.Split(strings.TrimSpace(report.Text()), "\n") {
+		if !strings.HasPrefix(line, " ") {
+			got = append(got, strings.Join(strings.Fields(line)[:2], " "))
+		}
+	}
+	want := []string{"FAIL d/fails", "vacuous d/vacuous", "vacuous d/allowed", "excepted d/excepted", "note stale-unless:", "note expires:", "note stale-unless:", "1 of"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q\n%s", got, want, report.Text())
 	}
 }

@@ -184,18 +184,23 @@ func (d *draft) chooseNamespace(values []string) {
 }
 
 // chooseTarget takes the first resource, with its subresource and API group, that keeps the
-// witness.
+// witness: one without both before one with one of them.
 func (d *draft) chooseTarget(words map[string][]string) {
 	const most = 300
 	tried := 0
-	for _, resource := range words["resource"] {
-		for _, sub := range words["subresource"] {
-			for _, group := range words["apiGroup"] {
-				if tried++; tried > most {
-					return
-				}
-				if d.change(func(r *statement.Request) { r.Resource, r.Subresource, r.Group = resource, sub, group }) {
-					return
+	for keys := range 3 {
+		for _, resource := range words["resource"] {
+			for _, sub := range words["subresource"] {
+				for _, group := range words["apiGroup"] {
+					if int(statement.Bit(sub != "")+statement.Bit(group != "")) != keys {
+						continue
+					}
+					if tried++; tried > most {
+						return
+					}
+					if d.change(func(r *statement.Request) { r.Resource, r.Subresource, r.Group = resource, sub, group }) {
+						return
+					}
 				}
 			}
 		}

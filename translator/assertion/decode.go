@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
@@ -102,6 +103,9 @@ func decodeApart(d *syntax.Decoder, c *syntax.Cursor) [][]string {
 	if at != nil && len(lists) == 0 {
 		c.Fail(c.Field("apart").Key, diag.Missing, "", "apart of spec is empty")
 	}
+	if at != nil {
+		checkLists(d, "apart", at)
+	}
 	var out [][]string
 	for _, n := range lists {
 		if n.Type != syntax.List {
@@ -114,6 +118,20 @@ func decodeApart(d *syntax.Decoder, c *syntax.Cursor) [][]string {
 		out = append(out, principals(d, n.Items))
 	}
 	return out
+}
+
+// checkLists reports lists with too many entries in the value of a key, and below it. Lists of
+// classes have a bound of their own.
+func checkLists(d *syntax.Decoder, key string, n *syntax.Node) {
+	if n.Type == syntax.List && len(n.Items) > maxEntries && key != "of" && key != "unless" && key != Disjoint {
+		d.Fail(n, diag.TooLarge, "", "%s has %d entries: must have at most %d", key, len(n.Items), maxEntries)
+	}
+	for _, f := range n.Fields {
+		checkLists(d, f.Key.Value, f.Value)
+	}
+	for _, item := range n.Items {
+		checkLists(d, key, item)
+	}
 }
 
 // principals reads principals and leaves out those that are reported.
@@ -154,6 +172,7 @@ func (o *one) decode(first map[string]*syntax.Node) {
 		return
 	}
 	a.At = o.At(c.Node.Fields[0].Key)
+	checkLists(o.Decoder, "", c.Node)
 	o.name(first)
 	if n := c.Text("point"); n != nil && o.CheckOneOf(n, "point", points...) {
 		a.Point = n.Value
@@ -194,8 +213,8 @@ func (o *one) name(first map[string]*syntax.Node) {
 	switch before := first[n.Value]; {
 	case before != nil:
 		o.c.Fail(n, diag.Duplicate, "give it a name of its own", "assertion %s is stated twice; the first is at %s", syntax.Quote(n.Value), o.At(before).Source())
-	case len(n.Value) > maxName:
-		o.c.Fail(n, diag.BadValue, "", "name has %d characters: must have at most %d", len(n.Value), maxName)
+	case utf8.RuneCountInString(n.Value) > maxName:
+		o.c.Fail(n, diag.BadValue, "", "name has %d characters: must have at most %d", utf8.RuneCountInString(n.Value), maxName)
 	case strings.ContainsAny(n.Value, "\n\r"):
 		o.c.Fail(n, diag.BadValue, "", "name must be one line")
 	default:
@@ -306,14 +325,12 @@ func (o *one) isKnown(n *syntax.Node, name string, known []string) bool {
 	return false
 }
 
-func (o *one) items(n *syntax.Node, name string, most int) []*syntax.Node {
+func (o *one) items(n *syntax.Node, name string) []*syntax.Node {
 	switch {
 	case n.Type != syntax.List:
 		o.Fail(n, diag.WrongType, "", "%s must be a list, not %s", name, syntax.Describe(n))
 	case len(n.Items) == 0:
 		o.c.Fail(o.c.Field(name).Key, diag.Missing, "", "%s is empty", name)
-	case len(n.Items) > most:
-		o.Fail(n, diag.TooLarge, "", "%s has %d entries: must have at most %d", name, len(n.Items), most)
 	default:
 		return n.Items
 	}
@@ -321,7 +338,7 @@ func (o *one) items(n *syntax.Node, name string, most int) []*syntax.Node {
 }
 
 func (o *one) implies(n *syntax.Node) {
-	items := o.items(n, Implies, maxEntries)
+	items := o.items(n, Implies)
 	if len(items) > 0 && len(items) != 2 {
 		o.Fail(n, diag.BadValue, "write [A, B]", "implies names two subjects, not %d", len(items))
 	}
@@ -350,8 +367,11 @@ func (o *one) implies(n *syntax.Node) {
 }
 
 func (o *one) disjoint(n *syntax.Node) {
-	items := o.items(n, Disjoint, maxClasses)
-	if len(items) > 0 && len(items) != 2 {
+	items := o.items(n, Disjoint)
+	switch {
+	case len(items) > maxClasses:
+		o.Fail(n, diag.TooLarge, "", "disjoint has %d classes: must have two", len(items))
+	case len(items) > 0 && len(items) != 2:
 		o.Fail(n, diag.BadValue, "write [CLASS, CLASS]", "disjoint names two classes, not %d", len(items))
 	}
 	if !o.at(n, Access, Visibility) {
@@ -396,7 +416,7 @@ func (o *one) list(n *syntax.Node, form string) {
 	if !o.at(n, Access) {
 		return
 	}
-	for _, item := range o.items(n, form, maxEntries) {
+	for _, item := range o.items(n, form) {
 		c := o.Cursor(item, "an entry", false)
 		if c == nil {
 			continue
@@ -465,8 +485,6 @@ func (o *one) exceptions() {
 		o.c.Fail(o.c.Field("exceptions").Key, diag.Missing, "", "exceptions is empty")
 	case o.a.Form == Disjoint || o.a.Form == Covers || o.a.Word == Limited:
 		o.Fail(at, diag.BadValue, "", "an assertion of the form %s has no exceptions", o.a.Form)
-	case len(items) > maxEntries:
-		o.Fail(at, diag.TooLarge, "", "exceptions has %d entries: must have at most %d", len(items), maxEntries)
 	}
 	for _, n := range items {
 		c := o.Cursor(n, "an exception", false)

@@ -3,6 +3,7 @@ package assertion
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -150,10 +151,6 @@ func (o *one) value(n, at *syntax.Node, key string, exists **bool) *Value {
 		if items = n.Items; len(items) == 0 {
 			o.Fail(at, diag.Missing, "", "%s is empty", key)
 		}
-		if len(items) > maxEntries {
-			o.Fail(n, diag.TooLarge, "", "%s has %d values: must have at most %d", key, len(items), maxEntries)
-			return v
-		}
 	}
 	for _, item := range items {
 		switch item.Type {
@@ -181,8 +178,7 @@ func (o *one) value(n, at *syntax.Node, key string, exists **bool) *Value {
 
 // text checks a literal of a key.
 func (o *one) text(n *syntax.Node, key string) bool {
-	if len(n.Value) > maxPattern {
-		o.Fail(n, diag.TooLarge, "", "%s has %d characters: must have at most %d", key, len(n.Value), maxPattern)
+	if o.isLong(n, key) {
 		return false
 	}
 	plain := n.Value
@@ -202,6 +198,15 @@ func (o *one) text(n *syntax.Node, key string) bool {
 		return checkPlain(o.Decoder, n, key)
 	}
 	return true
+}
+
+// isLong reports a text with too many characters.
+func (o *one) isLong(n *syntax.Node, key string) bool {
+	length := utf8.RuneCountInString(n.Value)
+	if length > maxPattern {
+		o.Fail(n, diag.TooLarge, "", "%s has %d characters: must have at most %d", key, length, maxPattern)
+	}
+	return length > maxPattern
 }
 
 // pattern reads a mapping with exactly one kind of pattern.
@@ -258,9 +263,7 @@ func (o *one) texts(c *syntax.Cursor, name string) []*syntax.Node {
 		switch {
 		case item.Type != syntax.String:
 			o.Fail(item, diag.WrongType, syntax.QuoteHint(item), "%s must be a string or a list of strings, not %s", name, syntax.Describe(item))
-		case len(item.Value) > maxPattern:
-			o.Fail(item, diag.TooLarge, "", "%s has %d characters: must have at most %d", name, len(item.Value), maxPattern)
-		default:
+		case !o.isLong(item, name):
 			out = append(out, item)
 		}
 	}
@@ -316,7 +319,7 @@ func (o *one) labels(n *syntax.Node, key string) *Labels {
 	for _, f := range n.Fields {
 		t := LabelTerm{Key: f.Key.Value}
 		var exists *bool
-		if t.Value = o.value(f.Value, f.Key, f.Key.Value, &exists); exists != nil {
+		if t.Value = o.value(f.Value, f.Key, strings.TrimSuffix(key, "s")+" "+f.Key.Value, &exists); exists != nil {
 			t.Exists, t.Value = *exists, nil
 		}
 		l.Terms = append(l.Terms, t)

@@ -19,6 +19,7 @@ func TestMistakesHaveTheirPlaces(t *testing.T) {
 	long := strings.Repeat("x", 257)
 	classes := strings.TrimSuffix(strings.Repeat("{}, ", 65), ", ")
 	words := strings.TrimSuffix(strings.Repeat("a, ", 1001), ", ")
+	many := strings.TrimSuffix(strings.Repeat("user:a, ", 1001), ", ")
 	for name, text := range map[string]string{
 		"no form":                 "spec:\n  assertions:\n  - name: a # assertion-form\n    of: {}",
 		"two forms":               never("always: denied # assertion-form"),
@@ -93,6 +94,15 @@ func TestMistakesHaveTheirPlaces(t *testing.T) {
 		"long pattern":            never("of: {namespace: {like: " + long + "}} # too-large"),
 		"many classes":            never("of: [" + classes + "] # too-large"),
 		"many values":             never("of: {verb: [" + words + "]} # too-large"),
+		"many principals":         never("of: {holds: [" + many + "]} # too-large"),
+		"many of all":             never("of: {holds: {all: [" + many + "]}} # too-large"),
+		"many patterns":           never("of: {name: {like: [" + words + "]}} # too-large"),
+		"many values of a label":  never("of: {labels: {tier: [" + words + "]}} # too-large"),
+		"many verbs of an entry":  one(`within: [{verbs: [` + words + `], apiGroups: [""], resources: [pods]}] # too-large`),
+		"many of a subject":       one("implies: [[" + strings.ReplaceAll(many, "user:", "group:") + "], user:a] # too-large"),
+		"many apart":              "spec:\n  apart: [[" + many + "]] # too-large\n  assertions: [{name: a, never: allowed}]",
+		"star as a label":         never(`of: {labels: {name: "*"}} # bad-pattern`),
+		"long name of characters": "spec:\n  assertions:\n  - name: " + strings.Repeat("é", 254) + " # bad-value\n    never: allowed",
 	} {
 		t.Run(name, func(t *testing.T) {
 			header := "apiVersion: writ.dev/v1\nkind: Assertions\nmetadata: {name: d}\n"
@@ -134,6 +144,8 @@ spec:
   - {name: g, covers: namespace, of: {holds: {prefix: "group:"}}}
   - {name: h, always: shown, point: visibility, of: {item: {name: a, namespace: {like: "x*"}, labels: {a: b}}, type: pods, clusterLabels: {env: prod}}}
   - {name: i, always: limited, point: gateway, of: {gateway: net/edge, route: HTTPRoute/a/b}}
+  - {name: ` + strings.Repeat("é", 253) + `, never: allowed, of: {name: {like: ` + strings.Repeat("é", 256) + `}}}
+  - {name: labels, never: allowed, of: {labels: {action: deploy, identity: x, resource: ""}}}
   - {name: j, never: allowed, point: gateway, of: {identity: absent, headers: {x-a: {exists: true}}, host: {not: [a, {like: "*.b"}]}}}
 `
 	if file := assertion.Kinds.Decode("a.yaml", []byte(text), syntax.Options{}); len(file.List) > 0 {
