@@ -180,6 +180,69 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: bob}]
 	r.eventually("an event", func() bool { _, page := r.get("/page/"); return strings.Contains(page, "only alice") })
 }
 
+// Until a served revision is verified, its verdicts are pending: in the status, the metric and the
+// console.
+func TestVerdictsArePending(t *testing.T) {
+	h := newHouse(t)
+	const many = 3000 // which take a while
+	text := onlyAlice[:strings.Index(onlyAlice, "    - ")]
+	for i := range many {
+		text += "    - {name: a" + strconv.Itoa(i) + ", never: allowed, of: {verb: get, resource: pods, namespace: hammer, name: n" + strconv.Itoa(i) + "}, unless: {holds: \"user:alice\"}}\n"
+	}
+	h.write("policies/assert.yaml", text)
+	r := h.run()
+	r.eventually("pending", func() bool { return r.assertions().Assertions.State == "pending" })
+	if !r.metric(`writ_assertions{verdict="pending"} `+strconv.Itoa(many)) || !r.metric(`writ_assertions{verdict="holds"} 0`) {
+		t.Error("the metric does not have them as pending")
+	}
+	if _, page := r.get("/page/assertions"); !strings.Contains(page, "pending") {
+		t.Error("the console does not have them as pending")
+	}
+	if s := r.assertions(); s.Degraded || !r.isReady() || !r.allowed("alice") {
+		t.Errorf("got %+v, want that the revision is served", s)
+	}
+	r.eventually("verified", func() bool { s := r.assertions().Assertions; return s.State == proofs.Verified && s.Holds == many })
+	r.eventually("the metric", func() bool {
+		return r.metric(`writ_assertions{verdict="pending"} 0`) && r.metric(`writ_assertions{verdict="holds"} `+strconv.Itoa(many))
+	})
+}
+
+// Documents that assertions compare with are read again when they change, though no other document
+// does: in the directory and beside the operator's assertions.
+func TestReferencesAreWatched(t *testing.T) {
+	reference := strings.ReplaceAll(strings.ReplaceAll(onlyAlice, "of: {verb: get, resource: pods, namespace: hammer}, unless: {holds: \"user:alice\"}", ""), "never: allowed", "within: {documents: .baseline}")
+	good, other := strings.ReplaceAll(viewers, "NAME", "alice"), strings.ReplaceAll(viewers, "NAME", "carol")
+	for name, required := range map[string]bool{"verified afterwards": false, "required": true} {
+		for _, folder := range []string{"policies", "operator"} {
+			t.Run(name+" in "+folder, func(t *testing.T) {
+				h := newHouse(t)
+				h.config.Assertions.Required = required
+				h.write(folder+"/.baseline/viewers.yaml", good)
+				if file := h.write(folder+"/assert.yaml", reference); folder == "operator" {
+					h.config.Assertions.Files = []string{file}
+				}
+				r := h.run()
+				isVerified := func(holds int) func() bool {
+					return func() bool {
+						s := r.assertions().Assertions
+						return s.State == proofs.Verified && s.Verified == 1 && s.Holds == holds
+					}
+				}
+				r.eventually("holds", isVerified(1))
+				h.write(folder+"/.baseline/viewers.yaml", other)
+				r.eventually("fails", isVerified(0))
+				r.eventually("refused", func() bool { return (r.assertions().Assertions.Code == proofs.CodeFailed) == required })
+				if !r.isReady() || !r.allowed("alice") {
+					t.Error("what is served is served no more")
+				}
+				h.write(folder+"/.baseline/viewers.yaml", good)
+				r.eventually("holds again", isVerified(1))
+				r.eventually("accepted", func() bool { return !r.assertions().Degraded })
+			})
+		}
+	}
+}
+
 func (r *running) verify(body string) (int, string) {
 	r.t.Helper()
 	response, err := r.client.Post(r.url+"/v1/verify", "application/json", strings.NewReader(body))

@@ -40,6 +40,7 @@ type Set struct {
 	ids      []string                 // of all that were added
 	outside  map[string]string        // files of AddFiles, with the folder of their references
 	sides    map[string]*diff.Side    // the documents that are referred to, by path
+	read     []compared               // what Check read
 }
 
 // Compile compiles documents. The side is nil if the list has errors. isPart states that they
@@ -150,7 +151,10 @@ func (s *Set) Check(ctx context.Context) error {
 		refuse := func(format string, args ...any) {
 			s.List.Add(a.Documents.Diagnostic(diag.Error, diag.NoReference, "", "documents %s: %s", syntax.Quote(a.Documents.Value), fmt.Sprintf(format, args...)))
 		}
-		snapshot, list, err := s.read(ctx, a)
+		c := s.compared(a)
+		snapshot, list, err := c.read(ctx)
+		c.key = keyOf(snapshot, err)
+		s.read = append(s.read, c)
 		var side *diff.Side
 		if err == nil && !list.HasErrors() {
 			var more diag.List
@@ -176,21 +180,6 @@ func (s *Set) Check(ctx context.Context) error {
 // key identifies the documents that an assertion compares with.
 func (s *Set) key(a *assertion.Assertion) string {
 	return strings.Join([]string{a.Form, path.Dir(filepath.ToSlash(a.At.File)), a.Documents.Value}, "\x00")
-}
-
-// read reads the documents that an assertion refers to.
-func (s *Set) read(ctx context.Context, a *assertion.Assertion) (source.Snapshot, diag.List, error) {
-	if folder, isOutside := s.outside[a.At.File]; isOutside {
-		within, err := filepath.Rel(folder, filepath.Join(filepath.Dir(a.At.File), filepath.FromSlash(a.Documents.Value)))
-		if err != nil {
-			return source.Snapshot{}, nil, fs.ErrNotExist
-		}
-		return source.ReadBelow(ctx, folder, filepath.ToSlash(within), source.DirOptions{})
-	}
-	if s.snapshot.Aside == nil {
-		return source.Snapshot{}, nil, fs.ErrNotExist
-	}
-	return s.snapshot.Aside(ctx, path.Join(path.Dir(a.At.File), a.Documents.Value))
 }
 
 // without compiles the source without the documents of some files; nil if it has none of them.

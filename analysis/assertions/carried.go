@@ -74,7 +74,7 @@ func (s *Set) References(ctx context.Context) (map[string]string, error) {
 		if _, isOutside := s.outside[a.At.File]; isOutside || a.Documents.Value == "" || a.Form == assertion.Independent {
 			continue
 		}
-		snapshot, _, err := s.read(ctx, a)
+		snapshot, _, err := s.compared(a).read(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Documents.Value, err)
 		}

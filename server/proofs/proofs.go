@@ -93,6 +93,10 @@ type Proofs struct {
 	retryAt time.Time
 	cancel  context.CancelFunc // of the proof that runs after an activation
 	files   string             // what Files were when they were read last
+	// rejected is the revision that refused is about, and compareAt when documents that assertions
+	// compare with are read again.
+	rejected  *revision
+	compareAt time.Time
 }
 
 // revision is what assertions need of a revision.
@@ -103,6 +107,9 @@ type revision struct {
 	documents []syntax.Document
 	built     *bundles.Bundle // its manifest alone; nil if there are documents
 	count     int             // assertions of the documents
+	// compared reports whether documents that assertions compare with have changed since they were
+	// read, nil without such documents. It is read and written with mu of Proofs held.
+	compared func(ctx context.Context) bool
 }
 
 // New returns Proofs of no revision. It returns an error if a file has mistakes.
@@ -184,7 +191,7 @@ func (p *Proofs) carry(ctx context.Context, r *revision, b *bundles.Bundle) erro
 		return nil
 	}
 	set := assertions.Of(r.documents, r.snapshot, p.compiler(p.o.Now))
-	if err := set.Check(ctx); err != nil {
+	if err := p.check(ctx, r, set); err != nil {
 		return err
 	}
 	err := firstError(set.List)
@@ -195,6 +202,15 @@ func (p *Proofs) carry(ctx context.Context, r *revision, b *bundles.Bundle) erro
 		return p.refuse(r, CodeBad, err.Error(), nil)
 	}
 	return nil
+}
+
+// check reads the documents that the assertions about a revision compare with, and has them watched.
+func (p *Proofs) check(ctx context.Context, r *revision, set *assertions.Set) error {
+	err := set.Check(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.compared = set.Changed()
+	return err
 }
 
 // require returns the verdicts of a revision, or a refusal unless none fails the run.
@@ -229,7 +245,7 @@ func (p *Proofs) refuse(r *revision, code, message string, report *verify.Report
 	status.Code, status.Message = code, message
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refused, p.retryAt = status, time.Time{}
+	p.refused, p.rejected, p.retryAt = status, r, time.Time{}
 	switch {
 	case code == CodeTimeout:
 		p.retryAt = p.o.Now().Add(tryAgain)
@@ -243,7 +259,7 @@ func (p *Proofs) refuse(r *revision, code, message string, report *verify.Report
 func (p *Proofs) Settled() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refused, p.retryAt = nil, time.Time{}
+	p.refused, p.rejected, p.retryAt = nil, nil, time.Time{}
 }
 
 // serve records which revision is served, with its verdicts if they are known.
@@ -280,7 +296,7 @@ func (p *Proofs) prove(ctx context.Context, r *revision, before *verify.Report, 
 	if err != nil {
 		return nil, err
 	}
-	if err := set.Check(ctx); err != nil {
+	if err := p.check(ctx, r, set); err != nil {
 		return nil, err
 	}
 	if err := firstError(set.List); err != nil || len(set.All) == 0 {

@@ -34,8 +34,9 @@ func (p *Proofs) Run(ctx context.Context) {
 // Update does once what Run does.
 func (p *Proofs) Update(ctx context.Context) {
 	files, now := p.stateOfFiles(), p.o.Now()
+	compared := p.haveReferencesChanged(ctx, now)
 	p.mu.Lock()
-	changed := files != p.files
+	changed := files != p.files || compared
 	p.files = files
 	again := !p.retryAt.IsZero() && !now.Before(p.retryAt) || changed && (p.o.Required || p.refused != nil)
 	if p.report != nil && p.report.Until != nil && !now.Before(*p.report.Until) || changed {
@@ -46,6 +47,37 @@ func (p *Proofs) Update(ctx context.Context) {
 		p.o.Retry(ctx)
 	}
 	p.proveServed(ctx)
+}
+
+// shareOfReading bounds how much of its time the server reads the documents that assertions compare
+// with: they may be many.
+const shareOfReading = 50
+
+// haveReferencesChanged reports whether documents have changed that assertions about what is served,
+// or was refused, compare with. They are watched again when they are read for a proof.
+func (p *Proofs) haveReferencesChanged(ctx context.Context, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Before(p.compareAt) {
+		return false
+	}
+	began, hasChanged := time.Now(), false
+	for _, r := range []*revision{p.served, p.rejected} {
+		if r == nil || r.compared == nil {
+			continue
+		}
+		compared := r.compared
+		r.compared = nil
+		p.mu.Unlock()
+		isOther := compared(ctx)
+		p.mu.Lock()
+		hasChanged = hasChanged || isOther
+		if !isOther && r.compared == nil { // no proof has read them meanwhile
+			r.compared = compared
+		}
+	}
+	p.compareAt = now.Add(shareOfReading * time.Since(began))
+	return hasChanged
 }
 
 // proveServed verifies what is served unless its verdicts are known.
