@@ -288,6 +288,11 @@ func untrue(t *testing.T, side *diff.Side, a *assertion.Assertion, got *verify.R
 		if in, broken := breaks(t, side, names, a, r); !in || !broken {
 			return fmt.Sprintf("the witness %s is in the class: %t, breaks it: %t", revisions.Text(r), in, broken)
 		}
+		for _, plainer := range plainerThan(a, r) {
+			if in, broken := breaks(t, side, names, a, plainer); in && broken {
+				return fmt.Sprintf("%s is plainer than the witness %s", revisions.Text(plainer), revisions.Text(r))
+			}
+		}
 	case verify.Unknown:
 		return fmt.Sprintf("%v, and no statement is opaque", got.Why)
 	case verify.Vacuous: // a statement about words that nothing knows is not proven
@@ -303,6 +308,37 @@ func untrue(t *testing.T, side *diff.Side, a *assertion.Assertion, got *verify.R
 		}
 	}
 	return ""
+}
+
+// plainerThan returns requests that state less than a witness, or that have a more usual verb.
+func plainerThan(a *assertion.Assertion, r object) []object {
+	var out []object
+	without := func(key string) object {
+		rest := maps.Clone(r)
+		delete(rest, key)
+		return rest
+	}
+	groups, _ := r["groups"].([]string)
+	if a.Form != assertion.Implies && len(held(r)) > 1 {
+		for i := range groups {
+			out = append(out, statement.With(r, "groups", slices.Delete(slices.Clone(groups), i, i+1)))
+		}
+		if r["user"] != "" {
+			out = append(out, statement.With(r, "user", ""))
+		}
+	}
+	for _, key := range []string{"apiGroup", "subresource", "name", "cluster", "tenant", "session", "escalation", "labels", "namespaceLabels", "pod", "attributes"} {
+		if r[key] != nil && r[key] != "" {
+			out = append(out, without(key))
+		}
+	}
+	if !slices.ContainsFunc(a.Of, func(c *assertion.Class) bool { return c.Texts["verb"] != nil }) {
+		usual := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+		for _, verb := range usual[:max(0, slices.Index(usual, r["verb"].(string)))] {
+			out = append(out, statement.With(r, "verb", verb))
+		}
+	}
+	return out
 }
 
 // run verifies assertions at the time zero.
@@ -352,7 +388,8 @@ func (w writer) requests(n int) []object {
 }
 
 // The test above finds a prover that is spoilt: one that proves something else than what is
-// asserted, or from other documents than those that the engine decides by.
+// asserted, or from other documents than those that the engine decides by, or that shows another
+// request. Each promise is broken: what holds, what fails, what is unknown, and the plainest witness.
 func TestSpoiltProversAreFound(t *testing.T) {
 	isDenyPolicy := func(document string) bool { return strings.Contains(document, "kind: DenyPolicy") }
 	isDenial := func(document string) bool { return strings.Contains(document, "deny: true") }
@@ -370,30 +407,49 @@ func TestSpoiltProversAreFound(t *testing.T) {
 			return &diff.Side{World: revisions.Of(t, rest).World, Judge: side.Judge}
 		}
 	}
+	// other proves other documents, with an engine that decides by them too.
+	other := func(t *testing.T, documents []string, side *diff.Side) *diff.Side {
+		return revisions.Of(t, slices.DeleteFunc(slices.Clone(documents), isDenyPolicy))
+	}
+	opaque := func(_ *testing.T, _ []string, side *diff.Side) *diff.Side {
+		for _, s := range side.World.Deny {
+			s.Opaque = statement.WhyCEL
+		}
+		return side
+	}
+	const falseProof, falseWitness, falseDoubt, tooMuch = "breaks it", "breaks it: ", "no statement is opaque", "is plainer than"
 	for name, spoil := range map[string]struct {
 		side      func(t *testing.T, documents []string, side *diff.Side) *diff.Side
 		assertion func(a *assertion.Assertion)
+		witness   func(r object)
+		want      string // of why a verdict is not true
+		first     int    // world that is tried
 	}{
-		"deny policies are ignored":   {side: without(isDenyPolicy)},
-		"deny rules are ignored":      {side: without(isDenial)},
-		"unless is not subtracted":    {assertion: func(a *assertion.Assertion) { a.Unless = nil }},
-		"one principal only":          {assertion: func(a *assertion.Assertion) { a.Alone = true }},
-		"apart is not read":           {assertion: func(a *assertion.Assertion) { a.Apart = [][]string{{"group:x", "group:y"}} }},
-		"other values are left out":   {assertion: named},
-		"exceptions after their end":  {assertion: func(a *assertion.Assertion) { extend(a, now.Add(time.Hour)) }},
-		"exceptions before their end": {assertion: func(a *assertion.Assertion) { extend(a, now.Add(-time.Hour)) }},
+		"deny policies are ignored":   {side: without(isDenyPolicy), want: falseProof},
+		"deny rules are ignored":      {side: without(isDenial), want: falseProof},
+		"unless is not subtracted":    {assertion: func(a *assertion.Assertion) { a.Unless = nil }, want: falseWitness},
+		"one principal only":          {assertion: func(a *assertion.Assertion) { a.Alone = true }, want: falseProof, first: 17},
+		"apart is not read":           {assertion: func(a *assertion.Assertion) { a.Apart = [][]string{{"group:x", "group:y"}} }, want: falseWitness, first: 17},
+		"other values are left out":   {assertion: named, want: falseProof, first: 17},
+		"exceptions after their end":  {assertion: func(a *assertion.Assertion) { extend(a, now.Add(time.Hour)) }, want: falseProof},
+		"exceptions before their end": {assertion: func(a *assertion.Assertion) { extend(a, now.Add(-time.Hour)) }, want: falseWitness},
+		"the engine is not asked":     {side: other, want: falseWitness},
+		"every denial is opaque":      {side: opaque, want: falseDoubt},
+		"a group more":                {witness: func(r object) { r["groups"] = append(slices.Clone(r["groups"].([]string)), "more") }, want: tooMuch},
+		"a key more":                  {witness: func(r object) { r["tenant"] = "more" }, want: tooMuch},
+		"an unusual verb":             {witness: func(r object) { r["verb"] = "delete" }, want: tooMuch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tried := 0
-			for n := range 40 {
+			for n := spoil.first; n < spoil.first+40; n++ {
 				w := writer{revisions.Random{Rand: rand.New(rand.NewPCG(uint64(n), 7))}}
 				documents := w.Documents()
 				side := revisions.Of(t, documents)
 				list := decoded(t, w.assertions(20))
 				given := slices.Clone(list)
-				proven := side
+				proven := revisions.Of(t, documents)
 				if spoil.side != nil {
-					proven = spoil.side(t, documents, side)
+					proven = spoil.side(t, documents, proven)
 				}
 				for i := range given {
 					if spoil.assertion != nil {
@@ -406,7 +462,11 @@ func TestSpoiltProversAreFound(t *testing.T) {
 				}
 				requests := w.requests(300)
 				for i := range list {
-					if untrue(t, side, &list[i], &report.Assertions[i], requests, &tried) != "" {
+					got := &report.Assertions[i]
+					if spoil.witness != nil && got.Witness != nil && list[i].Form != assertion.Disjoint {
+						spoil.witness(got.Witness.Requests[0].Request)
+					}
+					if strings.Contains(untrue(t, side, &list[i], got, requests, &tried), spoil.want) {
 						return
 					}
 				}

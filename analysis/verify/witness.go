@@ -213,21 +213,11 @@ func (d *draft) words() map[string][]string {
 	p := d.p
 	out := make(map[string][]string)
 	keys := slices.Sorted(maps.Keys(new(statement.Request).Texts()))
-	classes := slices.Concat(p.a.Of, p.out)
+	classes := p.a.Of
 	if d.class != nil {
-		classes = append([]*assertion.Class{d.class}, classes...)
+		classes = slices.Concat([]*assertion.Class{d.class}, classes)
 	}
-	for _, c := range classes {
-		for _, key := range keys {
-			for _, word := range c.Texts[key].Words() {
-				if key == "resource" && word != "*" {
-					e := statement.ParseResource(word)
-					out["subresource"], out["apiGroup"], word = append(out["subresource"], e.Sub), append(out["apiGroup"], e.Group), e.Word
-				}
-				out[key] = append(out[key], word)
-			}
-		}
-	}
+	addWords(out, classes)
 	own := maps.Clone(out)
 	out["verb"] = append(out["verb"], usualVerbs...)
 	out["subresource"] = append(out["subresource"], "")
@@ -250,9 +240,10 @@ func (d *draft) words() map[string][]string {
 			documents[key] = append(documents[key], words...)
 		}
 	}
+	addWords(documents, p.out)
 	for _, key := range keys {
 		out[key] = append(out[key], documents[key]...)
-		for _, c := range classes {
+		for _, c := range slices.Concat(classes, p.out) {
 			out[key] = append(out[key], c.Texts[key].Samples()...)
 		}
 		switch key {
@@ -269,6 +260,21 @@ func (d *draft) words() map[string][]string {
 		})
 	}
 	return out
+}
+
+// addWords adds the literals of classes, by key.
+func addWords(out map[string][]string, classes []*assertion.Class) {
+	for _, c := range classes {
+		for _, key := range slices.Sorted(maps.Keys(c.Texts)) {
+			for _, word := range c.Texts[key].Words() {
+				if key == "resource" && word != "*" {
+					e := statement.ParseResource(word)
+					out["subresource"], out["apiGroup"], word = append(out["subresource"], e.Sub), append(out["apiGroup"], e.Group), e.Word
+				}
+				out[key] = append(out[key], word)
+			}
+		}
+	}
 }
 
 // fewerPrincipals takes away principals, and gives those without a name plain ones.
