@@ -138,22 +138,11 @@ func BenchmarkPhases(b *testing.B) {
 			documents = append(documents, some...)
 		}
 		p := &phases{families: registered()}
-		p.resolve(documents, directory.Options{})
-		tables, _ := p.lower()
-		b.Run(fmt.Sprintf("resolve/%d", n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				(&phases{families: registered()}).resolve(documents, directory.Options{})
-			}
-		})
+		_, tables, _ := p.lower(documents, directory.Options{})
 		b.Run(fmt.Sprintf("lower/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				b.StopTimer()
-				p := &phases{families: registered()}
-				p.resolve(documents, directory.Options{})
-				b.StartTimer()
-				p.lower()
+				(&phases{families: registered()}).lower(documents, directory.Options{})
 			}
 		})
 		b.Run(fmt.Sprintf("emit/%d", n), func(b *testing.B) {

@@ -23,22 +23,18 @@ import (
 	"github.com/writ-policy/writ/translator/visibility"
 )
 
-// Family is the documents of one API. Resolve, Lower and Emit are called in this
-// order, once for each directory, and a Family may keep what it needs from one
-// directory for the next. What it returns must not depend on that. Of a Family that has
-// seen no directory, Emit alone is called as well, for the table of a bundle.
+// Family is the documents of one API. A Family may keep from one directory for the next what
+// makes Lower faster; what it returns must not depend on that.
 type Family interface {
 	// Kinds returns the kinds of documents of the family. The list must not be modified.
 	Kinds() syntax.Kinds
 	// NewTable returns an empty table to decode a bundle's data into, nil if the family
 	// has no table.
 	NewTable() tables.Table
-	// Resolve follows the references among the documents of a directory and adds
-	// diagnostics to it.
-	Resolve(d *directory.Directory)
-	// Lower returns the table of the documents that were resolved, empty without
-	// documents, nil if the family has no table.
-	Lower() (tables.Table, diag.List)
+	// Lower follows the references among the documents of a directory and returns their
+	// table, empty without documents, nil if the family has no table. It adds diagnostics
+	// to the directory as well.
+	Lower(d *directory.Directory) (tables.Table, diag.List)
 	// Emit returns files by their path in a bundle, for a table of the type of NewTable,
 	// nil if the family has none. No two families have a path in common.
 	Emit(table tables.Table, o emit.Options) map[string][]byte

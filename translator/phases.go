@@ -17,33 +17,26 @@ import (
 )
 
 // phases are the families, and the names of the documents that they have seen. The
-// families resolve and lower one directory after another.
+// families lower one directory after another.
 type phases struct {
 	names      directory.Names
 	families   []Family
 	footprints footprint.Builder
 }
 
-// resolve reads documents together. The list is kept and must not be changed.
-func (p *phases) resolve(documents []syntax.Document, o directory.Options) *directory.Directory {
+// lower reads documents together and returns their tables, and all diagnostics about them. The
+// list of documents is kept and must not be changed.
+func (p *phases) lower(documents []syntax.Document, o directory.Options) (d *directory.Directory, lowered tables.List, list diag.List) {
 	o.Points = points(p.families)
-	d := p.names.NewDirectory(documents, o)
+	d = p.names.NewDirectory(documents, o)
 	for _, family := range p.families {
-		family.Resolve(d)
-	}
-	return d
-}
-
-// lower returns the tables of the documents that were resolved.
-func (p *phases) lower() (lowered tables.List, list diag.List) {
-	for _, family := range p.families {
-		table, more := family.Lower()
+		table, more := family.Lower(d)
 		list = append(list, more...)
 		if table != nil {
 			lowered = append(lowered, table)
 		}
 	}
-	return lowered, list
+	return d, lowered, append(list, d.List...)
 }
 
 // points returns the names of the points that families answer: the folders of their

@@ -96,7 +96,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		return nil, interrupted(list, err)
 	}
 	t.notes = notes
-	d := p.resolve(all, directory.Options{
+	d, lowered, resolved := p.lower(all, directory.Options{
 		Master:               state.master,
 		Cluster:              snapshot.Cluster,
 		ImpliedGroups:        state.implied,
@@ -105,9 +105,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Partial:              list.HasErrors() || t.options.Files,
 		Undecoded:            undecoded,
 	})
-	lowered, more := p.lower()
 	t.phases = p
-	resolved := slices.Concat(d.List, more)
 	if t.options.Files || holdsAnything(undecoded) {
 		resolved = withoutAbsences(resolved)
 	}

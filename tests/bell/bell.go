@@ -46,10 +46,7 @@ func (t *Table) JSON() ([][]byte, error) {
 }
 
 // Family implements translator.Family.
-type Family struct {
-	bells []*bell
-	table *Table
-}
+type Family struct{ table *Table }
 
 // Kinds implements translator.Family.
 func (*Family) Kinds() syntax.Kinds { return syntax.KindsOf("example.com/v1", decode, "Bell") }
@@ -81,22 +78,18 @@ func decode(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	d.Out = append(d.Out, b)
 }
 
-// Resolve implements translator.Family.
-func (f *Family) Resolve(d *directory.Directory) {
-	f.bells = directory.DocumentsOf[*bell](d)
-	for _, b := range f.bells {
+// Lower implements translator.Family.
+func (f *Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
+	bells := directory.DocumentsOf[*bell](d)
+	for _, b := range bells {
 		for _, other := range b.with {
 			if d.Find(directory.Identity{Family: "bell", Kind: "Bell", Name: other.Value}) == nil {
 				d.List.Add(diag.Diagnostic{Position: other.At, Code: diag.DanglingRole, Message: fmt.Sprintf("bell %q is not declared", other.Value)})
 			}
 		}
 	}
-}
-
-// Lower implements translator.Family.
-func (f *Family) Lower() (tables.Table, diag.List) {
 	f.table = &Table{Ringers: make(map[string][]string)}
-	for _, b := range f.bells {
+	for _, b := range bells {
 		f.table.Ringers[b.Name] = slices.Concat(f.table.Ringers[b.Name], b.ringers)
 		for _, other := range b.with {
 			f.table.Ringers[other.Value] = slices.Concat(f.table.Ringers[other.Value], b.ringers)

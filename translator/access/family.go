@@ -25,14 +25,13 @@ func (*Family) Kinds() syntax.Kinds { return slices.Concat(kubernetesKinds, orig
 // NewTable returns an empty table.
 func (*Family) NewTable() tables.Table { return new(tables.Access) }
 
-// Resolve follows the references among the documents.
-func (f *Family) Resolve(d *directory.Directory) { f.resolved = f.references.resolve(d) }
-
-// Resolved returns the result of the last Resolve, nil before the first.
+// Resolved returns the documents of the last Lower with their references, nil before the
+// first.
 func (f *Family) Resolved() *Resolved { return f.resolved }
 
 // Lower returns the table of the documents.
-func (f *Family) Lower() (tables.Table, diag.List) {
+func (f *Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
+	f.resolved = f.references.resolve(d)
 	return f.lowerer.lower(f.resolved)
 }
 

@@ -19,18 +19,16 @@ func (*Family) Kinds() syntax.Kinds { return Kinds }
 // NewTable returns nil: the family has no table.
 func (*Family) NewTable() tables.Table { return nil }
 
-// Resolve reports more assertions than a directory may have.
-func (*Family) Resolve(d *directory.Directory) {
+// Lower reports more assertions than a directory may have.
+func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
 	count := 0
 	for _, doc := range directory.DocumentsOf[*Document](d) {
 		if count += len(doc.Assertions); count > maxAssertions && count-len(doc.Assertions) <= maxAssertions {
 			d.List.Add(diag.Diagnostic{Position: doc.At, Code: diag.TooLarge, Message: fmt.Sprintf("the directory has more than %d assertions", maxAssertions)})
 		}
 	}
+	return nil, nil
 }
-
-// Lower returns nil.
-func (*Family) Lower() (tables.Table, diag.List) { return nil, nil }
 
 // Emit returns nil.
 func (*Family) Emit(tables.Table, emit.Options) map[string][]byte { return nil }

@@ -21,8 +21,8 @@ func (*Family) Kinds() syntax.Kinds { return kinds }
 // NewTable returns an empty table, nil: the family has none.
 func (*Family) NewTable() tables.Table { return nil }
 
-// Resolve reports tests at points that no family answers.
-func (*Family) Resolve(d *directory.Directory) {
+// Lower reports tests at points that no family answers.
+func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
 	for _, t := range directory.DocumentsOf[*DecisionTest](d) {
 		if t.Point != "" && !slices.Contains(d.Points, t.Point) {
 			d.List.Add(diag.Diagnostic{
@@ -34,10 +34,8 @@ func (*Family) Resolve(d *directory.Directory) {
 			})
 		}
 	}
+	return nil, nil
 }
-
-// Lower returns nil.
-func (*Family) Lower() (tables.Table, diag.List) { return nil, nil }
 
 // Emit returns nil.
 func (*Family) Emit(tables.Table, emit.Options) map[string][]byte { return nil }

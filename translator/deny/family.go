@@ -8,11 +8,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Family is deny policies and escalations. The zero value has seen no documents. It is not safe for
-// concurrent use.
-type Family struct {
-	resolved *Resolved
-}
+// Family is deny policies and escalations.
+type Family struct{}
 
 // Kinds returns the kinds of the family.
 func (*Family) Kinds() syntax.Kinds { return kinds }
@@ -20,13 +17,8 @@ func (*Family) Kinds() syntax.Kinds { return kinds }
 // NewTable returns an empty table.
 func (*Family) NewTable() tables.Table { return new(tables.Deny) }
 
-// Resolve follows the references among the documents.
-func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
-
 // Lower returns the table of the documents.
-func (f *Family) Lower() (tables.Table, diag.List) {
-	return lower(f.resolved), nil
-}
+func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) { return lower(resolve(d)), nil }
 
 // Emit returns the files of a table.
 func (*Family) Emit(table tables.Table, o emit.Options) map[string][]byte {

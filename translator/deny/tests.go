@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -151,7 +152,7 @@ func (t *denySamples) rule(r *tables.DenyRule) {
 			place(hit, r.Namespaces)
 			f := form{
 				fmt.Sprintf("rule %d.%d.%d", r.Rule, i, j), hit, []any{t.policy.Precedence, t.policy.Name, 0, r.Rule, r.Source}, nil,
-				func(q request) fit { return t.ruleFits(r, q) },
+				func(q request) fit { return t.fitOf(rule.Deny(r), q) },
 			}
 			f.add(t, testRule, t.ruleVariations(r, action, resource, hit))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -48,9 +49,9 @@ func escalationTest(name string, named, owned *tables.Escalation) []byte {
 	}
 	rows := make(map[string]any)
 	add := func(note string, with map[string]any, r request) {
-		scope := of.NamespaceScope == nil || namespaceFit(of.NamespaceScope, r) == fits
+		scope := of.NamespaceScope == nil || rule.InNamespaces(of.NamespaceScope).Match(r.asWords()) == rule.Yes
 		groups, _ := r["groups"].([]string)
-		isNamed := named != nil && scope && r.text("escalation") == of.Name && matchesAny(named.Clusters, r.text("cluster")) &&
+		isNamed := named != nil && scope && r.text("escalation") == of.Name && slices.ContainsFunc(named.Clusters, func(g tables.PathGlob) bool { return g.Match(r.text("cluster")) }) &&
 			len(groups) > 0 && slices.Contains(named.Groups, groups[0])
 		rows[note] = map[string]any{"with": with, "want": []bool{scope, isNamed}}
 	}

@@ -3,15 +3,15 @@ package deny
 import (
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // impersonation adds a form for each way in which an entry denies.
 func (t *denySamples) impersonation(r *tables.ImpersonationRule) {
-	fit := func(q request) fit { return t.impersonationFits(r, q) }
+	fit := func(q request) fit { return t.fitOf(rule.Impersonation(r), q) }
 	add := func(suffix string, hit request, vary func(v *variations)) {
 		f := form{
 			fmt.Sprintf("impersonation rule %d%s", r.Rule, suffix), hit,
@@ -50,24 +50,6 @@ func (t *denySamples) impersonation(r *tables.ImpersonationRule) {
 			add(fmt.Sprintf(", an action %d", i), t.action(a, &a.Resources[i]), func(v *variations) { varyAction(v, a, &a.Resources[i]) })
 		}
 	}
-}
-
-func (t *denySamples) impersonationFits(r *tables.ImpersonationRule, q request) fit {
-	if r.Identity == nil && r.Action == nil {
-		verb := q.text("verb")
-		if t.scopeFits(q) && (verb == impersonate || strings.HasPrefix(verb, impersonatePrefix) || strings.HasPrefix(verb, actionPrefix)) {
-			return fits
-		}
-		return noFit
-	}
-	of := noFit
-	if r.Identity != nil {
-		of = t.identityFits(r.Identity, q)
-	}
-	if r.Action != nil {
-		of = max(of, t.actionFits(r.Action, q))
-	}
-	return of
 }
 
 func (t *denySamples) identity(i *tables.ImpersonatedIdentity) request {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -25,12 +26,7 @@ const podForm = "pod security"
 func (t *denySamples) pod() {
 	pod := t.policy.Pod
 	base := t.exec(plainPod(), "writ-namespace")
-	f := form{podForm, base, []any{t.policy.Precedence, t.policy.Name}, nil, func(r request) fit {
-		if r.text("apiGroup") == "" && r.text("resource") == "pods" && slices.Contains(pod.Subresources, r.text("subresource")) && t.scopeFits(r) {
-			return fits
-		}
-		return noFit
-	}}
+	f := form{podForm, base, []any{t.policy.Precedence, t.policy.Name}, nil, func(r request) fit { return t.fitOf(rule.Pod(pod), r) }}
 	v := variations{base: base}
 	v.words("subresource", pod.Subresources, "writ-other")
 	v.add("no subresource", "subresource", "")
@@ -91,7 +87,7 @@ func (t *denySamples) exempt(base request) {
 		labelled("another label "+key, labels)
 	}
 	add := func(note string, with map[string]any, r request) {
-		is := pod.ExemptNamespaces != nil && namespaceFit(pod.ExemptNamespaces, r) == fits
+		is := pod.ExemptNamespaces != nil && rule.InNamespaces(pod.ExemptNamespaces).Match(r.asWords()) == rule.Yes
 		if metadata, ok := r["pod"].(map[string]any)["metadata"].(map[string]any); ok && len(pod.ExemptLabels) > 0 {
 			is = is || maps.Equal(pod.ExemptLabels, metadata["labels"].(map[string]string))
 		}

@@ -3,7 +3,6 @@ package deny
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/rule"
@@ -19,13 +18,15 @@ func (r request) text(key string) string {
 	return text
 }
 
-// asWords returns what scopes and namespaces of policies compare of the request.
+// asWords returns what policies compare of the request as it is written.
 func (r request) asWords() *rule.Words {
 	labels, _ := r["namespaceLabels"].(map[string]string)
-	return &rule.Words{Request: rule.Request{
-		Namespace: r.text("namespace"), NamespaceLabels: labels,
+	w := rule.FormWords(&rule.Request{
+		Verb: r.text("verb"), Group: r.text("apiGroup"), Resource: r.text("resource"), Subresource: r.text("subresource"), Path: r.text("path"),
+		Name: r.text("name"), Namespace: r.text("namespace"), NamespaceLabels: labels,
 		Cluster: r.text("cluster"), Tenant: r.text("tenant"), Session: r.text("session"), Escalation: r.text("escalation"),
-	}}
+	}, []rule.Spelling{{Verb: r.text("verb"), Subresource: r.text("subresource")}}, []string{r.text("resource")})
+	return &w
 }
 
 // with returns the request with one more value.
@@ -128,49 +129,13 @@ func labelsOf(term []tables.LabelRequirement) map[string]string {
 	return labels
 }
 
-// scopeFits reports whether the policy applies to a request.
-func (t *denySamples) scopeFits(r request) bool {
-	return rule.Scope(t.policy).Match(r.asWords()) == rule.Yes
-}
-
-func (t *denySamples) ruleFits(rule *tables.DenyRule, r request) fit {
-	action := slices.ContainsFunc(rule.Actions, func(a tables.DenyAction) bool {
-		return hasWord(a.Verbs, r.text("verb")) && strings.HasPrefix(r.text("verb"), a.VerbPrefix) && hasWord(a.Groups, r.text("apiGroup"))
-	})
-	if !action || !t.scopeFits(r) || r.text("path") != "" || !hasResource(rule.Resources, r) || rule.NeedsName && r.text("name") == "" ||
-		len(rule.Names) > 0 && !matchesAny(rule.Names, r.text("name")) {
+// fitOf returns what a rule of the policy makes of a request, as it is written.
+func (t *denySamples) fitOf(of rule.Rule, r request) fit {
+	w := r.asWords()
+	if rule.Scope(t.policy).Match(w) != rule.Yes {
 		return noFit
 	}
-	return namespaceFit(rule.Namespaces, r)
-}
-
-func (t *denySamples) identityFits(i *tables.ImpersonatedIdentity, r request) fit {
-	if !t.scopeFits(r) || !slices.Contains(i.Verbs, r.text("verb")) || !hasWord(i.Resources, r.text("resource")) ||
-		len(i.Names) > 0 && !matchesAny(i.Names, r.text("name")) || len(i.ExtraKeys) > 0 && !matchesAny(i.ExtraKeys, r.text("subresource")) {
-		return noFit
-	}
-	return namespaceFit(i.Namespaces, r)
-}
-
-func (t *denySamples) actionFits(a *tables.ImpersonatedAction, r request) fit {
-	rest, ok := strings.CutPrefix(r.text("verb"), actionPrefix)
-	mode, verb, _ := strings.Cut(rest, ":")
-	if !ok || !t.scopeFits(r) || !slices.Contains(a.Modes, mode) || verb == "" || strings.Contains(verb, ":") && a.Verbs == nil ||
-		!hasWord(a.Verbs, verb) || !hasWord(a.Groups, r.text("apiGroup")) || len(a.Resources) > 0 && !hasResource(a.Resources, r) {
-		return noFit
-	}
-	return fits
-}
-
-func hasResource(list []tables.DenyResource, r request) bool {
-	return slices.ContainsFunc(list, func(d tables.DenyResource) bool {
-		return hasWord(d.Resources, r.text("resource")) && hasWord(d.Subresources, r.text("subresource")) &&
-			(!d.NeedsSubresource || r.text("subresource") != "")
-	})
-}
-
-func namespaceFit(f *tables.NamespaceFilter, r request) fit {
-	switch rule.InNamespaces(f).Match(r.asWords()) {
+	switch of.Match(w) {
 	case rule.Yes:
 		return fits
 	case rule.No:
@@ -178,13 +143,6 @@ func namespaceFit(f *tables.NamespaceFilter, r request) fit {
 	default:
 		return fitsUnknown
 	}
-}
-
-// hasWord reports whether a list has a word; nil has every word.
-func hasWord(words []string, word string) bool { return words == nil || slices.Contains(words, word) }
-
-func matchesAny(globs []tables.PathGlob, value string) bool {
-	return slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return g.Match(value) })
 }
 
 // scopeVariations varies what brings a request into the scope of the policy.

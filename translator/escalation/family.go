@@ -11,14 +11,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Family is the family of clusters and identity providers. The zero value has seen no
-// documents. It is not safe for concurrent use.
-type Family struct {
-	cluster     string // the only one whose requests are decided; empty for all
-	escalations []*deny.BreakglassEscalation
-	clusters    []*ClusterConfig
-	prefixes    []string
-}
+// Family is the family of clusters and identity providers.
+type Family struct{}
 
 // Kinds returns the kinds of the family.
 func (*Family) Kinds() syntax.Kinds { return kinds }
@@ -26,31 +20,24 @@ func (*Family) Kinds() syntax.Kinds { return kinds }
 // NewTable returns an empty table.
 func (*Family) NewTable() tables.Table { return new(tables.Requestable) }
 
-// Resolve collects the documents. They refer to nothing that a decision needs.
-func (f *Family) Resolve(d *directory.Directory) {
-	f.cluster, f.prefixes = d.Cluster, d.SessionGroupPrefixes
-	f.escalations = directory.DocumentsOf[*deny.BreakglassEscalation](d)
-	f.clusters = directory.DocumentsOf[*ClusterConfig](d)
-}
-
 // Lower returns the table of escalations and clusters. For one cluster it leaves out the
 // others, and what can only be requested on them.
-func (f *Family) Lower() (tables.Table, diag.List) {
+func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
 	t := &tables.Requestable{Clusters: make(map[string]tables.ClusterConfig)}
-	for _, c := range f.clusters {
-		if f.cluster == "" || f.cluster == c.Name {
+	for _, c := range directory.DocumentsOf[*ClusterConfig](d) {
+		if d.Cluster == "" || d.Cluster == c.Name {
 			t.Clusters[c.Name] = tables.ClusterConfig{Tenant: c.Tenant, SelfApproval: c.SelfApproval, Domains: tables.Entries(c.Domains)}
 		}
 	}
-	for _, e := range f.escalations {
-		fits := func(g tables.PathGlob) bool { return g.Match(f.cluster) }
-		if f.cluster == "" || slices.ContainsFunc(e.Clusters, fits) {
+	for _, e := range directory.DocumentsOf[*deny.BreakglassEscalation](d) {
+		fits := func(g tables.PathGlob) bool { return g.Match(d.Cluster) }
+		if d.Cluster == "" || slices.ContainsFunc(e.Clusters, fits) {
 			t.Escalations = append(t.Escalations, row(e))
 		}
 	}
 	slices.SortFunc(t.Escalations, tables.CompareEscalations)
 	if len(t.Escalations) > 0 {
-		t.Prefixes = f.prefixes
+		t.Prefixes = d.SessionGroupPrefixes
 	}
 	return t, nil
 }

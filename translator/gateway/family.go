@@ -14,11 +14,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Family is gateways, routes and the policies attached to them. The zero value has seen
-// no documents. It is not safe for concurrent use.
-type Family struct {
-	resolved *Resolved
-}
+// Family is gateways, routes and the policies attached to them.
+type Family struct{}
 
 // Kinds returns the kinds of the family.
 func (*Family) Kinds() syntax.Kinds { return document.Kinds() }
@@ -26,13 +23,8 @@ func (*Family) Kinds() syntax.Kinds { return document.Kinds() }
 // NewTable returns an empty table.
 func (*Family) NewTable() tables.Table { return new(tables.Gateway) }
 
-// Resolve follows the references among the documents.
-func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
-
 // Lower returns the table of the documents.
-func (f *Family) Lower() (tables.Table, diag.List) {
-	return lower(f.resolved)
-}
+func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) { return lower(resolve(d)) }
 
 // Emit returns the files of a table.
 func (*Family) Emit(table tables.Table, o emit.Options) map[string][]byte {

@@ -11,27 +11,14 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Family is the family of inventories. The zero value has no documents. It is not safe
-// for concurrent use.
-type Family struct {
-	documents []*Inventory
-}
+// Family is the family of inventories.
+type Family struct{}
 
 // Kinds returns the kinds of the family.
 func (*Family) Kinds() syntax.Kinds { return kinds }
 
 // NewTable returns an empty table.
 func (*Family) NewTable() tables.Table { return new(tables.Inventory) }
-
-// Resolve reports entities that are listed twice.
-func (f *Family) Resolve(d *directory.Directory) {
-	f.documents = directory.DocumentsOf[*Inventory](d)
-	subjects, resources := make(claimed), make(claimed)
-	for _, document := range f.documents {
-		subjects.claim(d, "subject", document.Subjects)
-		resources.claim(d, "resource", document.Resources)
-	}
-}
 
 // claimed holds the position of each entity.
 type claimed map[[2]string]diag.Position
@@ -49,10 +36,13 @@ func (c claimed) claim(d *directory.Directory, what string, entities []Entity) {
 	}
 }
 
-// Lower returns the table of the entities.
-func (f *Family) Lower() (tables.Table, diag.List) {
+// Lower returns the table of the entities, and reports those that are listed twice.
+func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
+	givenSubjects, givenResources := make(claimed), make(claimed)
 	subjects, resources := make(entities), make(entities)
-	for _, document := range f.documents {
+	for _, document := range directory.DocumentsOf[*Inventory](d) {
+		givenSubjects.claim(d, "subject", document.Subjects)
+		givenResources.claim(d, "resource", document.Resources)
 		subjects.add(document.Subjects)
 		resources.add(document.Resources)
 	}

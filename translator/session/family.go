@@ -11,8 +11,7 @@ import (
 // Family is sessions. The zero value has seen no documents. It is not safe for concurrent
 // use.
 type Family struct {
-	resolved *Resolved
-	lowerer  lowerer
+	lowerer lowerer
 }
 
 // Kinds returns the kinds of the family.
@@ -21,11 +20,10 @@ func (*Family) Kinds() syntax.Kinds { return kinds }
 // NewTable returns an empty table.
 func (*Family) NewTable() tables.Table { return new(tables.Sessions) }
 
-// Resolve follows the references of the documents.
-func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
-
 // Lower returns the table of the documents.
-func (f *Family) Lower() (tables.Table, diag.List) { return f.lowerer.lower(f.resolved), nil }
+func (f *Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
+	return f.lowerer.lower(resolve(d)), nil
+}
 
 // Emit returns generated tests alone: sessions are data.
 func (*Family) Emit(t tables.Table, o emit.Options) map[string][]byte {
