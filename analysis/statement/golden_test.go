@@ -32,7 +32,7 @@ type conformanceCase struct {
 	}
 }
 
-// Each suite at the access point has a golden file: the statements of its documents, in the
+// Each suite at the points access and visibility has a golden file: the statements of its documents, in the
 // order of reports, with what is said of them, and for each case those that fit its request.
 // They come to its decision, except where a server completes the request.
 func TestStatementsOfConformanceSuites(t *testing.T) {
@@ -44,14 +44,14 @@ func TestStatementsOfConformanceSuites(t *testing.T) {
 	for _, file := range files {
 		folder := filepath.Dir(file)
 		family := filepath.Base(filepath.Dir(folder))
-		if family != "access" && family != "deny" {
+		if family != "access" && family != "deny" && family != "visibility" {
 			continue
 		}
 		suites++
 		name := family + "-" + filepath.Base(folder)
 		t.Run(name, func(t *testing.T) { compare(t, filepath.Join("testdata", name+".golden"), suite(t, folder)) })
 	}
-	if suites < 80 {
+	if suites < 100 {
 		t.Errorf("got %d suites, want all of them", suites)
 	}
 }
@@ -128,9 +128,11 @@ func cases(t *testing.T, folder string) (out []conformanceCase) {
 	return out
 }
 
-// all returns the statements of deny policies, bindings and sessions for debugging.
+// all returns the statements of deny policies, bindings, sessions for debugging and monitor
+// access policies.
 func all(w *statement.World) []*statement.Statement {
 	out := slices.AppendSeq(slices.Clone(w.Deny), w.All(""))
+	out = append(out, w.MonitorStatements()...)
 	for _, user := range w.Sessions().Users() {
 		out = append(out, w.Sessions().Debug(user)...)
 	}
@@ -192,6 +194,9 @@ func fitting(w *statement.World, input map[string]any, c *conformanceCase, numbe
 	}
 	var fit []*statement.Statement
 	for _, s := range append(all(w), w.Sessions().Holding(statement.UserPrefix+r.User, "")...) {
+		if s.JSON().Step.IsZero() { // of the point visibility
+			continue
+		}
 		if s.Holds(held) && s.Fits(&r) {
 			fit = append(fit, s)
 		}

@@ -8,24 +8,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
 	"github.com/writ-policy/writ/server/lists"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/source/kube"
 )
 
 // mirror holds the namespaces of a cluster. A Reflector keeps it like the API server's, from
@@ -92,11 +85,8 @@ func (m *mirror) change(f func() bool) {
 	}
 }
 
-// report records the result of a request. What is too old to continue from is listed again.
+// report records the result of a request.
 func (m *mirror) report(err error) {
-	if m.ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return
-	}
 	m.change(func() bool {
 		isNew := (err == nil) != (m.err == nil)
 		m.err = err
@@ -118,29 +108,7 @@ func (m *mirror) run() {
 		return
 	}
 	from := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			if o.ResourceVersion == "0" {
-				o.ResourceVersion = "" // the newest objects, not those that a cache happens to have
-			}
-			list, err := from.List(ctx, o)
-			m.report(err)
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			w, err := from.Watch(ctx, o)
-			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) { // else the API server cannot send them, and lists
-				m.report(err)
-			}
-			return w, err
-		},
-	}
-	log := logr.Discard() // what matters is in the answers
-	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, client), nil, m, cache.ReflectorOptions{
-		Name: "namespaces", Logger: &log,
-		Backoff: &wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 8 * time.Second},
-	})
-	go reflector.RunWithContext(klog.NewContext(m.ctx, log))
+	kube.Reflect(m.ctx, client, from, cache.ReflectorOptions{Name: "namespaces"}, m, func(_ string, err error) { m.report(err) })
 }
 
 func namespaceOf(object any) (lists.Namespace, error) {

@@ -17,7 +17,7 @@ var defaultSubresources = []string{"exec", "attach", "portforward"}
 
 // lower lowers deny policies and the overrides of escalations. For one cluster it leaves
 // out those of other clusters, and the rest hold there whatever the request names.
-func lower(r *Resolved) *tables.Deny {
+func lower(r *resolution) *tables.Deny {
 	deny := &tables.Deny{Policies: []tables.DenyPolicy{}, Escalations: []tables.Escalation{}}
 	for i := range r.DenyPolicies {
 		if p := &r.DenyPolicies[i]; isWithin(r.Cluster, p.Document.Clusters) {
@@ -66,7 +66,7 @@ func applyEverywhere(deny *tables.Deny) {
 	}
 }
 
-func denyPolicy(p *ResolvedPolicy) tables.DenyPolicy {
+func denyPolicy(p *resolvedPolicy) tables.DenyPolicy {
 	d := p.Document
 	out := tables.DenyPolicy{
 		Name:       d.Name,

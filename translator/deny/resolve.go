@@ -10,16 +10,16 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// ResolvedPolicy is a policy with the escalations whose denyPolicyRefs list it.
-type ResolvedPolicy struct {
+// resolvedPolicy is a policy with the escalations whose denyPolicyRefs list it.
+type resolvedPolicy struct {
 	Document   *DenyPolicy
 	ReferredBy []*BreakglassEscalation
 }
 
-// Resolved is the deny policies and escalations of a directory, in the order of
+// resolution is the deny policies and escalations of a directory, in the order of
 // positions.
-type Resolved struct {
-	DenyPolicies []ResolvedPolicy
+type resolution struct {
+	DenyPolicies []resolvedPolicy
 	Escalations  []*BreakglassEscalation
 	Cluster      string // the only one whose requests are decided; empty for all
 }
@@ -27,15 +27,15 @@ type Resolved struct {
 // resolver is the state of following the references of one directory.
 type resolver struct {
 	*directory.Directory
-	out          *Resolved
+	out          *resolution
 	denyPolicies []*DenyPolicy
 }
 
 // resolve follows the references between deny policies and escalations.
-func resolve(d *directory.Directory) *Resolved {
+func resolve(d *directory.Directory) *resolution {
 	r := &resolver{
 		Directory:    d,
-		out:          &Resolved{Cluster: d.Cluster, Escalations: directory.DocumentsOf[*BreakglassEscalation](d)},
+		out:          &resolution{Cluster: d.Cluster, Escalations: directory.DocumentsOf[*BreakglassEscalation](d)},
 		denyPolicies: directory.DocumentsOf[*DenyPolicy](d),
 	}
 	referredBy := make(map[*DenyPolicy][]*BreakglassEscalation)
@@ -55,7 +55,7 @@ func resolve(d *directory.Directory) *Resolved {
 		for _, ref := range p.EscalationRefs {
 			r.escalationRef(ref, &escalations)
 		}
-		r.out.DenyPolicies = append(r.out.DenyPolicies, ResolvedPolicy{p, referredBy[p]})
+		r.out.DenyPolicies = append(r.out.DenyPolicies, resolvedPolicy{p, referredBy[p]})
 	}
 	return r.out
 }

@@ -11,36 +11,36 @@ import (
 // Family is modules of Rego.
 type Family struct{}
 
-// Table is the modules of a directory. A bundle has them as files alone.
-type Table struct{ modules []*Extension }
+// moduleTable is the modules of a directory. A bundle has them as files alone.
+type moduleTable struct{ modules []*Extension }
 
 // Key is empty: no data.
-func (*Table) Key() string { return "" }
+func (*moduleTable) Key() string { return "" }
 
-// IsEmpty reports whether there is no module.
-func (t *Table) IsEmpty() bool { return len(t.modules) == 0 }
+// IsEmpty reports whether a directory has no module.
+func (t *moduleTable) IsEmpty() bool { return len(t.modules) == 0 }
 
 // Features is empty.
-func (*Table) Features() tables.Features { return nil }
+func (*moduleTable) Features() tables.Features { return nil }
 
 // Entrypoint is empty: rules of roles call the modules.
-func (*Table) Entrypoint() string { return "" }
+func (*moduleTable) Entrypoint() string { return "" }
 
 // JSON is empty.
-func (*Table) JSON() ([][]byte, error) { return nil, nil }
+func (*moduleTable) JSON() ([][]byte, error) { return nil, nil }
 
 // Kinds returns the kinds of the family.
 func (*Family) Kinds() syntax.Kinds { return kinds }
 
 // NewTable returns an empty table.
-func (*Family) NewTable() tables.Table { return new(Table) }
+func (*Family) NewTable() tables.Table { return new(moduleTable) }
 
 // Lower compiles the modules together.
 func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
-	return &Table{resolve(d)}, nil
+	return &moduleTable{resolve(d)}, nil
 }
 
 // Emit returns the modules as they were read.
 func (*Family) Emit(table tables.Table, _ emit.Options) map[string][]byte {
-	return emitFiles(table.(*Table).modules)
+	return emitFiles(table.(*moduleTable).modules)
 }

@@ -15,7 +15,7 @@ import (
 
 // lower lowers gateways, routes and the policies attached to them: each path's
 // policies are folded, each distinct set of them once.
-func lower(r *Resolved) (*tables.Gateway, diag.List) {
+func lower(r *resolution) (*tables.Gateway, diag.List) {
 	g := &lowerer{
 		partial:  r.Partial,
 		out:      &tables.Gateway{Gateways: []tables.GatewayObject{}, Routes: []tables.GatewayRoute{}, Paths: []tables.GatewayPath{}},
@@ -26,7 +26,7 @@ func lower(r *Resolved) (*tables.Gateway, diag.List) {
 		folds:    make(map[foldKey]int),
 	}
 	slices.SortFunc(g.gateways, func(a, b *document.Gateway) int { return compareNames(&a.Header, &b.Header) })
-	slices.SortFunc(g.routes, func(a, b ResolvedRoute) int {
+	slices.SortFunc(g.routes, func(a, b resolvedRoute) int {
 		return compareNamesAndKinds(&a.Document.Header, &b.Document.Header)
 	})
 	g.attach(r.InheritedPolicies)
@@ -49,7 +49,7 @@ type lowerer struct {
 	out     *tables.Gateway
 
 	gateways []*document.Gateway // by namespace/name, as in out
-	routes   []ResolvedRoute     // by namespace/name, as in out
+	routes   []resolvedRoute     // by namespace/name, as in out
 	index    map[*document.Gateway]int
 
 	policies []*inherited // by kind, namespace and name
@@ -127,7 +127,7 @@ func valueMatchTables(matches []document.ValueMatch) []tables.GatewayValueMatch 
 }
 
 // creationRanks is each route's place by age, equal instants at one.
-func creationRanks(routes []ResolvedRoute) []int {
+func creationRanks(routes []resolvedRoute) []int {
 	order := make([]int, len(routes))
 	for i := range order {
 		order[i] = i

@@ -18,7 +18,7 @@ const maxConflicts = 20
 // in common on one listener: neither can take the requests from the other. Of routes of
 // two kinds a hostname is enough.
 func (g *lowerer) conflicts() {
-	on := make(map[Attachment][]int)
+	on := make(map[attachment][]int)
 	for i := range g.routes {
 		for _, listener := range g.routes[i].Listeners {
 			on[listener] = append(on[listener], i)
@@ -27,13 +27,13 @@ func (g *lowerer) conflicts() {
 	rivals := make([]map[int]bool, len(g.routes)) // by route
 	for _, d := range g.gateways {
 		for i := range d.Listeners {
-			claims := g.claims(&d.Listeners[i], on[Attachment{d, i}])
+			claims := g.claims(&d.Listeners[i], on[attachment{d, i}])
 			for _, key := range slices.Sorted(maps.Keys(claims)) {
 				if len(claims[key]) > 1 {
 					g.contest(claims[key], claims[key], rivals)
 				}
 			}
-			g.contestKinds(d.Listeners[i].Hostname, on[Attachment{d, i}], rivals)
+			g.contestKinds(d.Listeners[i].Hostname, on[attachment{d, i}], rivals)
 		}
 	}
 	for i := range g.routes {

@@ -47,7 +47,7 @@ func policyOf(name, text string) *inherited {
 		}
 		d.Blocks = append(d.Blocks, b)
 	}
-	return newInherited(ResolvedPolicy{Document: d, Section: whole})
+	return newInherited(resolvedPolicy{Document: d, Section: whole})
 }
 
 func keyOf(name string) string {
@@ -175,13 +175,13 @@ func TestNest(t *testing.T) {
 func TestPathsAreBounded(t *testing.T) {
 	gateway := &document.Gateway{Header: syntax.Header{Kind: tables.KindGateway, Name: "g", At: diag.Position{File: "g.yaml", Line: 2}}}
 	route := &document.Route{Header: syntax.Header{Kind: tables.KindHTTPRoute, Name: "r"}}
-	r := ResolvedRoute{Document: route}
+	r := resolvedRoute{Document: route}
 	for i := range 1100 {
 		gateway.Listeners = append(gateway.Listeners, document.Listener{Name: syntax.Text{Value: fmt.Sprint(i)}})
 		route.Rules = append(route.Rules, document.RouteRule{Name: fmt.Sprint(i)})
-		r.Listeners = append(r.Listeners, Attachment{Gateway: gateway, Listener: i})
+		r.Listeners = append(r.Listeners, attachment{Gateway: gateway, Listener: i})
 	}
-	_, list := lower(&Resolved{Gateways: []*document.Gateway{gateway}, Routes: []ResolvedRoute{r}})
+	_, list := lower(&resolution{Gateways: []*document.Gateway{gateway}, Routes: []resolvedRoute{r}})
 	if len(list) != 1 || list[0].Code != diag.PathLimit || list[0].File != "g.yaml" {
 		t.Errorf("got %v, want one %s in g.yaml", list, diag.PathLimit)
 	}

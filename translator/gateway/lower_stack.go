@@ -12,7 +12,7 @@ import (
 
 // inherited is a policy while it is lowered.
 type inherited struct {
-	ResolvedPolicy
+	resolvedPolicy
 	locator string
 	level   int
 	target  string
@@ -51,7 +51,7 @@ type foldKey struct {
 }
 
 // attach puts the accepted policies where they are attached.
-func (g *lowerer) attach(policies []ResolvedPolicy) {
+func (g *lowerer) attach(policies []resolvedPolicy) {
 	for i := range policies {
 		p := newInherited(policies[i])
 		g.policies = append(g.policies, p)
@@ -82,10 +82,10 @@ func (g *lowerer) attach(policies []ResolvedPolicy) {
 	}
 }
 
-func newInherited(p ResolvedPolicy) *inherited {
+func newInherited(p resolvedPolicy) *inherited {
 	d := p.Document
 	out := &inherited{
-		ResolvedPolicy: p,
+		resolvedPolicy: p,
 		locator:        tables.Locator(d.Kind, d.Namespace, d.Name),
 		target:         tables.TargetName(d.Target.Kind, d.Namespace, d.Target.Name.Value, d.Target.Section.Value),
 		declares:       make(map[string]declaration),

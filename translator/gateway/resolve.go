@@ -14,21 +14,21 @@ import (
 // whole is the section of a policy that targets an object as a whole.
 const whole = -1
 
-// ResolvedRoute is a route with the listeners it is on, each once.
-type ResolvedRoute struct {
+// resolvedRoute is a route with the listeners it is on, each once.
+type resolvedRoute struct {
 	Document  *document.Route
-	Listeners []Attachment
+	Listeners []attachment
 }
 
-// Attachment is a listener of a gateway, by its index there.
-type Attachment struct {
+// attachment is a listener of a gateway, by its index there.
+type attachment struct {
 	Gateway  *document.Gateway
 	Listener int
 }
 
-// ResolvedPolicy is a policy with what it targets: a gateway or a route, and the
+// resolvedPolicy is a policy with what it targets: a gateway or a route, and the
 // index of a listener or rule there, or Whole. One that is rejected has neither.
-type ResolvedPolicy struct {
+type resolvedPolicy struct {
 	Document *document.InheritedPolicy
 	Gateway  *document.Gateway
 	Route    *document.Route
@@ -36,19 +36,19 @@ type ResolvedPolicy struct {
 	Rejected tables.Rejection
 }
 
-// Resolved is the gateways, routes and policies of a directory with their
+// resolution is the gateways, routes and policies of a directory with their
 // references followed, in the order of positions.
-type Resolved struct {
+type resolution struct {
 	Partial           bool // some document could not be read
 	Gateways          []*document.Gateway
-	Routes            []ResolvedRoute
-	InheritedPolicies []ResolvedPolicy
+	Routes            []resolvedRoute
+	InheritedPolicies []resolvedPolicy
 }
 
 // resolver is the state of following the references of one directory.
 type resolver struct {
 	*directory.Directory
-	out               *Resolved
+	out               *resolution
 	routeDocuments    []*document.Route
 	inheritedPolicies []*document.InheritedPolicy
 	// conflicts holds the policies whose identity another one has.
@@ -62,7 +62,7 @@ type resolver struct {
 func newResolver(d *directory.Directory) *resolver {
 	r := &resolver{
 		Directory:         d,
-		out:               &Resolved{Partial: d.Partial, Gateways: directory.DocumentsOf[*document.Gateway](d)},
+		out:               &resolution{Partial: d.Partial, Gateways: directory.DocumentsOf[*document.Gateway](d)},
 		routeDocuments:    directory.DocumentsOf[*document.Route](d),
 		inheritedPolicies: directory.DocumentsOf[*document.InheritedPolicy](d),
 		conflicts:         make(map[*document.InheritedPolicy]tables.Rejection),
@@ -85,10 +85,10 @@ func newResolver(d *directory.Directory) *resolver {
 }
 
 // resolve follows the references of routes and policies.
-func resolve(d *directory.Directory) *Resolved {
+func resolve(d *directory.Directory) *resolution {
 	r := newResolver(d)
 	for _, p := range r.inheritedPolicies {
-		policy := ResolvedPolicy{Document: p, Section: whole, Rejected: r.conflicts[p]}
+		policy := resolvedPolicy{Document: p, Section: whole, Rejected: r.conflicts[p]}
 		switch {
 		case policy.Rejected != "":
 		case p.Target.Kind != "" && !r.target(&policy):
@@ -103,7 +103,7 @@ func resolve(d *directory.Directory) *Resolved {
 }
 
 // target looks for what a policy is attached to and reports whether it is there.
-func (r *resolver) target(p *ResolvedPolicy) bool {
+func (r *resolver) target(p *resolvedPolicy) bool {
 	t, h := p.Document.Target, &p.Document.Header
 	switch object := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: t.Kind, Namespace: h.Namespace, Name: t.Name.Value}).(type) {
 	case *document.Gateway:

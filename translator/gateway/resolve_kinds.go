@@ -52,7 +52,7 @@ func containing(host string) []string {
 
 // listenerRoutes are the routes of one namespace on a listener.
 type listenerRoutes struct {
-	at        Attachment
+	at        attachment
 	namespace string
 }
 
@@ -86,7 +86,7 @@ func (r *resolver) mixed(routes []int) bool {
 
 // detachOtherKinds gives each hostname of a listener to the oldest route that has it, and
 // detaches and reports the routes of another kind with the hostname.
-func (r *resolver) detachOtherKinds(at Attachment, routes []int) {
+func (r *resolver) detachOtherKinds(at attachment, routes []int) {
 	slices.SortFunc(routes, func(i, j int) int {
 		a, b := r.out.Routes[i].Document, r.out.Routes[j].Document
 		return cmp.Or(compareAges(a.Created, b.Created), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
@@ -102,7 +102,7 @@ func (r *resolver) detachOtherKinds(at Attachment, routes []int) {
 			}
 		}
 		if refused != "" {
-			route.Listeners = slices.DeleteFunc(route.Listeners, func(a Attachment) bool { return a == at })
+			route.Listeners = slices.DeleteFunc(route.Listeners, func(a attachment) bool { return a == at })
 			r.reportOtherKind(route.Document, at, refused)
 			continue
 		}
@@ -117,7 +117,7 @@ func (r *resolver) detachOtherKinds(at Attachment, routes []int) {
 
 // reportOtherKind warns, at each parentRef that names the listener, of a route that the
 // listener does not serve.
-func (r *resolver) reportOtherKind(d *document.Route, at Attachment, kind string) {
+func (r *resolver) reportOtherKind(d *document.Route, at attachment, kind string) {
 	if r.Partial {
 		return
 	}

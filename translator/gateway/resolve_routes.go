@@ -22,8 +22,8 @@ func (r *resolver) routes() {
 	cycles := newRouteCycles(r.routeDocuments)
 	selectors := make(map[*document.Listener]labels.Selector)
 	for _, d := range r.routeDocuments {
-		route := ResolvedRoute{Document: d}
-		seen := make(map[Attachment]bool)
+		route := resolvedRoute{Document: d}
+		seen := make(map[attachment]bool)
 		for i := range d.Parents {
 			parent := &d.Parents[i]
 			if parent.Kind.Value != tables.KindGateway {
@@ -43,14 +43,14 @@ func (r *resolver) routes() {
 }
 
 // parent is the listeners that a parentRef puts a route on.
-func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
+func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []attachment {
 	gateway, ok := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}).(*document.Gateway)
 	if !ok {
 		r.missing(&d.Header, diag.ParentNotFound, tables.KindGateway, p.Namespace.Value, p.Name,
 			"declare it in this directory, or set namespace in the parentRef")
 		return nil
 	}
-	var out []Attachment
+	var out []attachment
 	named, why := false, ""
 	for i := range gateway.Listeners {
 		l := &gateway.Listeners[i]
@@ -63,7 +63,7 @@ func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors ma
 			refused = fmt.Sprintf("its port is %d", l.Port)
 		}
 		if refused == "" {
-			out = append(out, Attachment{gateway, i})
+			out = append(out, attachment{gateway, i})
 		} else if why == "" {
 			why = fmt.Sprintf("listener %q does not: %s", l.Name.Value, refused)
 		}

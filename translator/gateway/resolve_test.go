@@ -232,7 +232,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func resolveGatewayDocuments(documents []syntax.Document) (*Resolved, diag.List) {
+func resolveGatewayDocuments(documents []syntax.Document) (*resolution, diag.List) {
 	d := new(directory.Names).NewDirectory(documents, directory.Options{})
 	return resolve(d), d.List
 }

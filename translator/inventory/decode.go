@@ -17,7 +17,7 @@ const kindInventory = "Inventory"
 var kinds = syntax.KindsOf(syntax.VersionWrit, decodeInventory, kindInventory).WithTexts(fieldTexts)
 
 func decodeInventory(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	out := &Inventory{Header: d.Header(family, syntax.VersionWrit, kindInventory, kind.Key)}
+	out := &document{Header: d.Header(family, syntax.VersionWrit, kindInventory, kind.Key)}
 	out.Auxiliary = true
 	c := d.Cursor(n, kindInventory, false)
 	c.At = kind.Key
@@ -46,16 +46,16 @@ var (
 	}
 )
 
-func decodeEntities(d *syntax.Decoder, spec *syntax.Cursor, name string, known properties) []Entity {
+func decodeEntities(d *syntax.Decoder, spec *syntax.Cursor, name string, known properties) []listedEntity {
 	items, _ := spec.List(name)
-	var out []Entity
+	var out []listedEntity
 	for _, n := range items {
 		c := d.Cursor(n, "an entry of "+name, false)
 		if c == nil {
 			continue
 		}
 		kind, id := c.Required("type"), c.Required("id")
-		e := Entity{Properties: decodeProperties(d, c, known)}
+		e := listedEntity{Properties: decodeProperties(d, c, known)}
 		c.Done()
 		if kind != nil && id != nil && checkAccount(d, name, kind, id) {
 			e.Type, e.ID, e.At = kind.Value, id.Value, d.At(id)

@@ -11,14 +11,14 @@ import (
 // family is the family of inventories.
 const family = "inventory"
 
-// Inventory is a writ.dev/v1 Inventory.
-type Inventory struct {
+// document is an Inventory.
+type document struct {
 	syntax.Header
-	Subjects, Resources []Entity
+	Subjects, Resources []listedEntity
 }
 
-// Entity is one subject or resource.
-type Entity struct {
+// listedEntity is one subject or resource.
+type listedEntity struct {
 	At   diag.Position // of the id
 	Type string
 	ID   string
@@ -29,12 +29,12 @@ type Entity struct {
 // PlaceOf returns the place of a subject or a resource in a directory, and whether it is
 // listed there.
 func PlaceOf(d *directory.Directory, isSubject bool, kind, id string) (diag.Position, bool) {
-	for _, document := range directory.DocumentsOf[*Inventory](d) {
+	for _, document := range directory.DocumentsOf[*document](d) {
 		list := document.Resources
 		if isSubject {
 			list = document.Subjects
 		}
-		if i := slices.IndexFunc(list, func(e Entity) bool { return e.Type == kind && e.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(list, func(e listedEntity) bool { return e.Type == kind && e.ID == id }); i >= 0 {
 			return list[i].At, true
 		}
 	}

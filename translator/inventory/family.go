@@ -23,7 +23,7 @@ func (*Family) NewTable() tables.Table { return new(tables.Inventory) }
 // claimed holds the position of each entity.
 type claimed map[[2]string]diag.Position
 
-func (c claimed) claim(d *directory.Directory, what string, entities []Entity) {
+func (c claimed) claim(d *directory.Directory, what string, entities []listedEntity) {
 	for _, e := range entities {
 		key := [2]string{e.Type, e.ID}
 		first, repeated := c[key]
@@ -40,7 +40,7 @@ func (c claimed) claim(d *directory.Directory, what string, entities []Entity) {
 func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
 	givenSubjects, givenResources := make(claimed), make(claimed)
 	subjects, resources := make(entities), make(entities)
-	for _, document := range directory.DocumentsOf[*Inventory](d) {
+	for _, document := range directory.DocumentsOf[*document](d) {
 		givenSubjects.claim(d, "subject", document.Subjects)
 		givenResources.claim(d, "resource", document.Resources)
 		subjects.add(document.Subjects)
@@ -52,7 +52,7 @@ func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
 // entities holds the entities by type and id.
 type entities map[string]map[string]tables.Entity
 
-func (e entities) add(list []Entity) {
+func (e entities) add(list []listedEntity) {
 	for _, entity := range list {
 		if e[entity.Type] == nil {
 			e[entity.Type] = make(map[string]tables.Entity)

@@ -13,7 +13,7 @@ import (
 // lowerer creates the table of one directory and updates it when documents change: the cost
 // depends on the sessions that differ. The zero value has no documents.
 type lowerer struct {
-	seen  Resolved
+	seen  resolution
 	table tables.Sessions
 }
 
@@ -29,7 +29,7 @@ type change struct {
 	debugs  map[holder]map[string]bool
 }
 
-func (l *lowerer) lower(r *Resolved) *tables.Sessions {
+func (l *lowerer) lower(r *resolution) *tables.Sessions {
 	if l.seen.Cluster != r.Cluster || !slices.Equal(l.seen.Prefixes, r.Prefixes) {
 		*l = lowerer{}
 	}
@@ -37,7 +37,7 @@ func (l *lowerer) lower(r *Resolved) *tables.Sessions {
 		make(map[string]*tables.Session), make(map[string]*tables.DebugSession),
 		make(map[holder]map[string]bool), make(map[holder]map[string]bool),
 	}
-	gone, come := directory.Changes(l.seen.Sessions, r.Sessions, func(a, b Session) bool { return a == b })
+	gone, come := directory.Changes(l.seen.Sessions, r.Sessions, func(a, b sessionDocument) bool { return a == b })
 	for _, s := range gone {
 		c.sessions[s.Document.Name] = nil
 		note(c.holders, s.Document.Cluster, s.Document.User, s.Document.Name, false)
@@ -47,7 +47,7 @@ func (l *lowerer) lower(r *Resolved) *tables.Sessions {
 		c.sessions[row.Name] = &row
 		note(c.holders, row.Cluster, row.User, row.Name, row.MayHold())
 	}
-	ended, began := directory.Changes(l.seen.Debug, r.Debug, func(a, b Debug) bool { return a == b })
+	ended, began := directory.Changes(l.seen.Debug, r.Debug, func(a, b debugDocument) bool { return a == b })
 	for _, s := range ended {
 		c.debug[debugKey(&s.Document.Header)] = nil
 		c.noteDebug(s.Document, false)
@@ -83,7 +83,7 @@ func (c *change) noteDebug(s *DebugSession, has bool) {
 // characters of both.
 func debugKey(h *syntax.Header) string { return h.Namespace + " " + h.Name }
 
-func sessionRow(s Session, prefixes []string) tables.Session {
+func sessionRow(s sessionDocument, prefixes []string) tables.Session {
 	d := s.Document
 	row := tables.Session{
 		Namespace: d.Namespace, Name: d.Name, Source: d.At.Source(),
@@ -127,7 +127,7 @@ func never(p *dates.Period, start, end *time.Time) string {
 }
 
 // debugRow returns the row of a DebugSession, if it may let anybody in.
-func debugRow(s Debug) (row tables.DebugSession, isActive bool) {
+func debugRow(s debugDocument) (row tables.DebugSession, isActive bool) {
 	d := s.Document
 	row = tables.DebugSession{
 		Namespace: d.Namespace, Name: d.Name, Source: d.At.Source(), Cluster: d.Cluster,

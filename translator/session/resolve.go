@@ -8,30 +8,30 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// Resolved are the sessions of a directory, in the order of positions, each name once.
-type Resolved struct {
-	Sessions []Session
-	Debug    []Debug
+// resolution are the sessions of a directory, in the order of positions, each name once.
+type resolution struct {
+	Sessions []sessionDocument
+	Debug    []debugDocument
 	Cluster  string // the only one whose requests are decided; empty for all
 	// Prefixes are those of groups under which a session's group counts as well.
 	Prefixes []string
 }
 
-// Session is a session with its owner, which may be nil.
-type Session struct {
+// sessionDocument is a session with its owner, which may be nil.
+type sessionDocument struct {
 	Document *BreakglassSession
 	Owner    *syntax.Header
 	Wrong    bool
 }
 
 // Meta implements syntax.Document.
-func (s Session) Meta() *syntax.Header { return s.Document.Meta() }
+func (s sessionDocument) Meta() *syntax.Header { return s.Document.Meta() }
 
 // Meta implements syntax.Document.
-func (s Debug) Meta() *syntax.Header { return s.Document.Meta() }
+func (s debugDocument) Meta() *syntax.Header { return s.Document.Meta() }
 
-// Debug is a DebugSession.
-type Debug struct {
+// debugDocument is a DebugSession.
+type debugDocument struct {
 	Document *DebugSession
 	Wrong    bool
 }
@@ -41,9 +41,9 @@ type resolver struct {
 	*directory.Directory
 }
 
-func resolve(d *directory.Directory) *Resolved {
+func resolve(d *directory.Directory) *resolution {
 	r := resolver{d}
-	out := &Resolved{Cluster: d.Cluster, Prefixes: d.SessionGroupPrefixes}
+	out := &resolution{Cluster: d.Cluster, Prefixes: d.SessionGroupPrefixes}
 	sessions := directory.DocumentsOf[*BreakglassSession](d)
 	named := make(map[string]*BreakglassSession, len(sessions))
 	for _, s := range sessions {
@@ -53,7 +53,7 @@ func resolve(d *directory.Directory) *Resolved {
 		}
 		named[s.Name] = s
 		isDangling := r.checkPolicies(s)
-		out.Sessions = append(out.Sessions, Session{s, r.owner(s), s.Wrong || isDangling})
+		out.Sessions = append(out.Sessions, sessionDocument{s, r.owner(s), s.Wrong || isDangling})
 	}
 	debug := make(map[directory.Identity]*DebugSession)
 	for _, s := range directory.DocumentsOf[*DebugSession](d) {
@@ -63,7 +63,7 @@ func resolve(d *directory.Directory) *Resolved {
 			continue
 		}
 		debug[id] = s
-		out.Debug = append(out.Debug, Debug{s, s.Wrong})
+		out.Debug = append(out.Debug, debugDocument{s, s.Wrong})
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // lower lowers MonitorAccessPolicies and MetricSources.
-func lower(r *Resolved) *tables.Visibility {
+func lower(r *resolution) *tables.Visibility {
 	out := &tables.Visibility{
 		Policies: make([]tables.VisibilityPolicy, 0, len(r.MonitorAccessPolicies)),
 		Allows:   map[string][]int{},

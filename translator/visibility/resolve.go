@@ -11,9 +11,9 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// Resolved is the monitor access policies and metric sources of a directory,
+// resolution is the monitor access policies and metric sources of a directory,
 // in the order of positions.
-type Resolved struct {
+type resolution struct {
 	MonitorAccessPolicies []*MonitorAccessPolicy
 	MetricSources         []*MetricSource
 }
@@ -21,13 +21,13 @@ type Resolved struct {
 // resolver resolves the references of one directory.
 type resolver struct {
 	*directory.Directory
-	out *Resolved
+	out *resolution
 }
 
 // resolve follows the references of monitor access policies to metric sources, and warns
 // about policies whose order depends on their names alone.
-func resolve(d *directory.Directory) *Resolved {
-	r := &resolver{d, &Resolved{
+func resolve(d *directory.Directory) *resolution {
+	r := &resolver{d, &resolution{
 		MonitorAccessPolicies: directory.DocumentsOf[*MonitorAccessPolicy](d),
 		MetricSources:         directory.DocumentsOf[*MetricSource](d),
 	}}

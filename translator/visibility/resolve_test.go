@@ -75,7 +75,7 @@ func TestOrderOfVisibilityDocumentsDoesNotMatter(t *testing.T) {
 	}
 }
 
-func resolveVisibilityDocuments(documents []syntax.Document) (*Resolved, diag.List) {
+func resolveVisibilityDocuments(documents []syntax.Document) (*resolution, diag.List) {
 	d := new(directory.Names).NewDirectory(documents, directory.Options{})
 	return resolve(d), d.List
 }

@@ -108,15 +108,7 @@ func compare(t *testing.T, path string, got []byte) {
 // suite returns the golden file of a suite, and the number of decisions in it.
 func suite(t *testing.T, folder string) ([]byte, int) {
 	t.Helper()
-	snapshot, _, err := source.Dir(filepath.Join(folder, "policies"), source.DirOptions{}).Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
-	if result == nil {
-		t.Fatal(list)
-	}
-	policies := gateway.New(tables.Of[*tables.Gateway](result.Tables))
+	policies := gateway.New(tablesOf(t, folder))
 	cases, err := os.ReadFile(filepath.Join(folder, "cases.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -163,4 +155,31 @@ func decide(out *bytes.Buffer, p *gateway.Policies, r *decision.GatewayRequest) 
 		}
 	}
 	return 1
+}
+
+func tablesOf(t *testing.T, folder string) *tables.Gateway {
+	t.Helper()
+	snapshot, _, err := source.Dir(filepath.Join(folder, "policies"), source.DirOptions{}).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
+	if result == nil {
+		t.Fatal(list)
+	}
+	return tables.Of[*tables.Gateway](result.Tables)
+}
+
+// Bundles of older versions lack the steps of policies: their Rego decides.
+func TestTablesWithoutSteps(t *testing.T) {
+	of := tablesOf(t, "../../../tests/conformance/inheritance/own-authorization")
+	if gateway.New(of) == nil || gateway.New(nil) != nil || gateway.New(new(tables.Gateway)) != nil {
+		t.Error("tables with gateways and steps decide, and no others")
+	}
+	for i := range of.Effective {
+		of.Effective[i].Steps = nil
+	}
+	if gateway.New(of) != nil {
+		t.Error("tables without steps decide")
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -44,42 +45,49 @@ func backoff() *wait.Backoff {
 	return &wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 8 * time.Second}
 }
 
-// startMirror starts to mirror a kind until ctx is done or stop is called.
-func (s *Source) startMirror(ctx context.Context, r resource, changed func()) *mirror {
-	m := &mirror{resource: r, changed: changed, files: make(map[string]source.File), dirty: make(map[string]bool)}
-	ctx, m.stop = context.WithCancel(ctx)
-	log := logr.Discard() // what matters is an error of the source, which report records
-	ctx = klog.NewContext(ctx, log)
-	from := s.client.objects.Resource(r.gvr).Namespace(r.namespace)
+// Reflect starts to keep a store like the objects of a resource in an API server, until ctx is
+// done. report is called with the result of each list or watch, nil if it succeeded; objects
+// that are too old to continue from are listed again, so that is not a failure.
+func Reflect(ctx context.Context, client dynamic.Interface, from dynamic.ResourceInterface, o cache.ReflectorOptions, store cache.ReflectorStore, report func(verb string, err error)) {
+	result := func(ctx context.Context, verb string, err error) {
+		if ctx.Err() == nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+			report(verb, err)
+		}
+	}
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			if o.ResourceVersion == "0" {
 				o.ResourceVersion = "" // the newest objects, not those that a cache happens to have
 			}
 			list, err := from.List(ctx, o)
-			m.report(ctx, "list", err)
+			result(ctx, "list", err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			w, err := from.Watch(ctx, o)
 			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) { // else the API server cannot send them, and lists
-				m.report(ctx, "watch", err)
+				result(ctx, "watch", err)
 			}
 			return w, err
 		},
 	}
-	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, s.client.objects), nil, m,
-		cache.ReflectorOptions{Name: r.gvr.String(), TypeDescription: r.Kind, Logger: &log, Backoff: backoff()})
-	go reflector.RunWithContext(ctx)
+	log := logr.Discard() // what matters is reported
+	o.Logger, o.Backoff = &log, backoff()
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, client), nil, store, o)
+	go reflector.RunWithContext(klog.NewContext(ctx, log))
+}
+
+// startMirror starts to mirror a kind until ctx is done or stop is called.
+func (s *Source) startMirror(ctx context.Context, r resource, changed func()) *mirror {
+	m := &mirror{resource: r, changed: changed, files: make(map[string]source.File), dirty: make(map[string]bool)}
+	ctx, m.stop = context.WithCancel(ctx)
+	from := s.client.objects.Resource(r.gvr).Namespace(r.namespace)
+	Reflect(ctx, s.client.objects, from, cache.ReflectorOptions{Name: r.gvr.String(), TypeDescription: r.Kind}, m, m.report)
 	return m
 }
 
-// report records the result of a request. Objects that are too old to continue from are
-// listed again, so that is not a failure.
-func (m *mirror) report(ctx context.Context, verb string, err error) {
-	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return
-	}
+// report records the result of a request.
+func (m *mirror) report(verb string, err error) {
 	if err != nil {
 		err = resourceError(verb, m.resource, err)
 	}
