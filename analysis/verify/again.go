@@ -38,7 +38,9 @@ func (r *run) again() *again {
 	}
 	at := dates.Of(r.Now)
 	now, then := r.Side.World.Whole().At(at), old.Side.World.Whole().At(at)
-	if !isSameBut(now, then) {
+	one, other := now.Named(), then.Named()
+	hasSameViewers, isSame := isSameBut(now, then)
+	if !isSame || !hasSameViewers && !maps.Equal(one, other) {
 		return nil
 	}
 	x := &again{results: make(map[string]*Result), assertions: make(map[string]*assertion.Assertion), words: make(map[string]map[string]bool)}
@@ -58,7 +60,6 @@ func (r *run) again() *again {
 		x.learn(s)
 	}
 	x.renamed = make(map[string]bool)
-	one, other := now.Named(), then.Named()
 	for _, s := range x.changed {
 		for _, q := range s.Subjects {
 			if one[q] != other[q] {
@@ -81,22 +82,32 @@ func (r *run) hasPassed(before time.Time) bool {
 	return slices.ContainsFunc(all, func(b bound) bool { return b.first.After(before) && !b.first.After(r.Now) })
 }
 
-// isSameBut reports whether two revisions differ in roles and bindings alone, which no session
-// lends.
-func isSameBut(one, other *statement.World) bool {
+// isSameBut reports whether two revisions differ in what assertions at the point access do not
+// depend on, and in roles and bindings, which no session lends. hasSameViewers states that visibility
+// policies, which name principals, are the same.
+func isSameBut(one, other *statement.World) (hasSameViewers, is bool) {
 	x, y := one.Access, other.Access
 	if x.Master != y.Master || x.Cluster != y.Cluster || x.ImpliedGroups != y.ImpliedGroups || !maps.Equal(one.Revision.Modules, other.Revision.Modules) {
-		return false
+		return false, false
 	}
 	if len(one.Sessions().Users())+len(other.Sessions().Users()) > 0 || len(one.Revision.Tables) != len(other.Revision.Tables) {
-		return false
+		return false, false
 	}
+	hasSameViewers = true
 	for i, t := range one.Revision.Tables {
-		if _, isAccess := t.(*tables.Access); !isAccess && !reflect.DeepEqual(t, other.Revision.Tables[i]) {
-			return false
+		switch t.(type) {
+		case *tables.Access, *tables.Gateway:
+			continue
 		}
+		if reflect.DeepEqual(t, other.Revision.Tables[i]) {
+			continue
+		}
+		if _, isVisibility := t.(*tables.Visibility); !isVisibility {
+			return false, false
+		}
+		hasSameViewers = false
 	}
-	return true
+	return hasSameViewers, true
 }
 
 func (x *again) learn(s *statement.Statement) {

@@ -71,6 +71,11 @@ func (o *town) binding(i int) string {
 		kind, i, where, o.IntN(3), o.Pick("User", "Group"), o.IntN(5))
 }
 
+// viewer is a visibility policy for a user.
+func viewer(name, user string) string {
+	return fmt.Sprintf("{kind: MonitorAccessPolicy, apiVersion: clusterpulse.io/v1alpha1, metadata: {name: %s, namespace: ops}, spec: {identity: {subjects: {users: [%s]}}, access: {effect: Allow}, scope: {clusters: {default: all}}}}", name, user)
+}
+
 // edit replaces, adds or removes a document.
 func (o *town) edit() {
 	o.documents = slices.Clone(o.documents)
@@ -80,6 +85,9 @@ func (o *town) edit() {
 	case o.IntN(20) == 0:
 		o.added++
 		o.documents = append(o.documents, fmt.Sprintf("{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d%d}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [%s]}]}}", o.added, o.Pick("pods", "secrets")))
+	case o.IntN(10) == 0:
+		o.added++
+		o.documents = append(o.documents, viewer(fmt.Sprint("v", o.added), fmt.Sprint("x", o.IntN(7))))
 	case o.IntN(4) == 0:
 		o.added++
 		o.documents = append(o.documents, o.binding(100+o.added))
@@ -173,7 +181,9 @@ func TestAgainProvesWhatAnEditReaches(t *testing.T) {
 		{"name": "reads of lab", "never": "allowed", "of": {"verb": "get", "resource": "pods", "namespace": "lab"}, "unless": {"holds": ["user:ann", "user:bob", "user:eve"]}},
 		{"name": "secrets", "never": "allowed", "of": {"resource": "secrets"}},
 		{"name": "eve", "never": "allowed", "of": {"holds": {"only": "user:eve"}, "resource": "secrets"}, "allow": ["vacuous"]}]}}`))
-	of := func(documents ...string) *diff.Side { return revisions.Of(t, documents) }
+	of := func(documents ...string) *diff.Side {
+		return revisions.Of(t, append(documents, viewer("u", "bob")))
+	}
 	first := of(role("get"), binding("shop", "ann"), binding("lab", "bob"))
 	before := run(t, first, list)
 	for _, row := range []struct {
@@ -187,6 +197,8 @@ func TestAgainProvesWhatAnEditReaches(t *testing.T) {
 		{"a new principal", of(role("get"), binding("shop", "eve"), binding("lab", "bob")), now, 3},
 		{"a verb of the role", of(role("get, delete"), binding("shop", "ann"), binding("lab", "bob")), now, 4},
 		{"the time, without dates", first, now.Add(time.Hour), 1},
+		{"what a known principal sees", of(role("get"), binding("shop", "ann"), binding("lab", "bob"), viewer("v", "ann")), now, 1},
+		{"what a new principal sees", of(role("get"), binding("shop", "ann"), binding("lab", "bob"), viewer("v", "eve")), now, 5},
 	} {
 		report, proven := proveAgain(t, row.side, list, before, row.at)
 		whole, _ := proveAgain(t, row.side, list, nil, row.at)

@@ -85,6 +85,10 @@ type draft struct {
 
 // accept reports whether the draft is a witness.
 func (d *draft) accept() bool {
+	// The class is asked first: most changes of a draft leave it, and the engine takes longer.
+	if d.requests != nil && d.check == nil && !d.p.isIn(d.r, d.held) {
+		return false
+	}
 	requests, got, err := d.p.decide(d.r, d.held, d.asks)
 	if err != nil {
 		d.err = err

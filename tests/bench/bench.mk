@@ -12,6 +12,9 @@ bench: build ## measure writ beside OPA and Kubernetes' authorizer; RESULTS=test
 bench-change: build ## measure diff, who-can and the replay of EVENTS (1000000) events; RESULTS=tests/bench writes CHANGE.md there
 	$(GO) run ./tests/bench -writ bin/writ -events $(or $(EVENTS),1000000) $(if $(RESULTS),-results $(RESULTS))
 
+bench-verify: build ## measure the proofs of assertions beside a check, after an edit, and mutants; RESULTS=tests/bench writes VERIFY.md there
+	$(GO) run ./tests/bench -writ bin/writ -verify $(if $(RESULTS),-results $(RESULTS))
+
 bench-sessions: ## measure what 10,000 sessions cost beside 100,000 bindings
 	$(GO) run ./tests/bench -sessions 100000
 

@@ -249,7 +249,7 @@ func (l *loader) loadSnapshot(ctx context.Context, side string, in input, snapsh
 }
 
 func (l *loader) activate(ctx context.Context, in input, b *bundles.Bundle, count int) (*diff.Side, error) {
-	e, err := documents.Activate(ctx, b, engine.Options{Now: l.now, Last: l.last})
+	e, err := documents.Activate(ctx, b, engine.Options{Now: l.now, Last: l.last, Timeout: documents.Patience})
 	if err != nil {
 		return nil, fmt.Errorf("%s: activate: %w", in.name, err)
 	}

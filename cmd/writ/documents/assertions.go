@@ -25,7 +25,7 @@ func (d *Flags) Compiler(now func() time.Time) (*assertions.Compiler, error) {
 	}
 	var last *engine.Engine
 	return &assertions.Compiler{Settings: given, AllowEmpty: d.AllowEmpty, Activate: func(ctx context.Context, b *bundles.Bundle) (*diff.Side, error) {
-		e, err := Activate(ctx, b, engine.Options{Now: now, Last: last})
+		e, err := Activate(ctx, b, engine.Options{Now: now, Last: last, Timeout: Patience})
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (d *Flags) Verify(ctx context.Context, s cli.Streams, b *bundles.Bundle, r 
 	if set.Filter(isIncluded); len(set.All) == 0 {
 		return nil, nil
 	}
-	e, err := Activate(ctx, b, engine.Options{Now: now})
+	e, err := Activate(ctx, b, engine.Options{Now: now, Timeout: Patience})
 	if err != nil {
 		return nil, err
 	}

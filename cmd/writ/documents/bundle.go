@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
@@ -77,6 +78,10 @@ func (d *Flags) BundleFrom(ctx context.Context, s cli.Streams, sources []string,
 	}
 	return r.build(ctx, s, false, bundles.BuildOptions{})
 }
+
+// Patience bounds an evaluation of an analysis. No client waits for it, and an evaluation that a busy
+// machine interrupts is a denial, which must not be taken for what the documents decide.
+const Patience = 10 * time.Second
 
 // Activate creates an engine for a bundle. It returns an error if the bundle does not
 // compile.
