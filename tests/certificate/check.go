@@ -4,6 +4,14 @@
 // What a branch leaves is a region: conditions on the values of each key. A statement or a class
 // is an expression, which has parts in a region. What cannot be read of a statement
 // (restrictions, labels, pods) may fit or not: what depends on it is never confirmed.
+//
+// # Design
+//
+// Following the tree is a fifth of the package. Most of it is what a tree cannot carry: what the
+// rules of Kubernetes, of Origin and of deny policies fit, with negations and verbs that stand for
+// subresources, and whether patterns leave a text. A certificate with an example for each region, or
+// with rules that are spelled out as lists, would need no such reading here, and the checker would
+// then believe the prover about exactly what it is to check. So it is longer than the format needs.
 package certificate
 
 import (
