@@ -22,6 +22,8 @@ const (
 	kindClusterRoleBinding = "ClusterRoleBinding"
 	kindDenyPolicy         = "DenyPolicy"
 	kindEscalation         = "BreakglassEscalation"
+	kindPolicy             = "Policy"
+	kindPolicyBinding      = "PolicyBinding"
 )
 
 // newName is the name of documents that hops create, and madeByHop where they are written.
@@ -35,10 +37,11 @@ type change struct {
 	apiVersion, kind, namespace, name string
 	document                          map[string]any // nil for a document that is gone
 
-	role  string   // the key of the role of a new binding
-	self  string   // the principal that it names
-	isNew bool     // of a binding: nothing is replaced by it
-	lends *lending // of a new escalation
+	role    string   // the key of the role of a new binding
+	self    string   // the principal that it names
+	isNew   bool     // of a binding: nothing is replaced by it
+	lends   *lending // of a new escalation
+	members []string // of a container: the roles that it makes grant everything, the bindings that go
 }
 
 func (c *change) key() string { return statement.JSONText(c.written()) }
@@ -98,29 +101,60 @@ func (c *change) withAccess(t *tables.Access) *tables.Access {
 	}
 	switch c.kind {
 	case kindRole, kindClusterRole:
-		role := tables.Role{Family: family, Kind: c.kind, Namespace: c.namespace, Name: c.name, Source: madeByHop}
-		if family == tables.FamilyOrigin {
-			role.Origin = []tables.OriginRule{{Source: madeByHop, Verbs: everything, Kinds: everything}}
-		} else {
-			role.Kubernetes = []tables.KubernetesRule{
-				{Source: madeByHop, Verbs: everything, Groups: everything, Resources: everything},
-				{Rule: 1, Source: madeByHop, Verbs: everything, Paths: everything}}
+		role := c.grantsEverything(family, c.name)
+		out.Roles = t.Roles.With(map[string]*tables.Role{tables.RoleKey(family, c.namespace, c.name): role})
+	case kindPolicy:
+		roles := make(map[string]*tables.Role)
+		for _, name := range c.members {
+			roles[tables.RoleKey(family, c.namespace, name)] = c.grantsEverything(family, name)
 		}
-		out.Roles = t.Roles.With(map[string]*tables.Role{tables.RoleKey(family, c.namespace, c.name): &role})
+		out.Roles = t.Roles.With(roles)
+	case kindPolicyBinding:
+		left := t
+		for _, name := range c.members {
+			left = without(left, family, c.namespace, name)
+		}
+		if c.role == "" {
+			return left
+		}
+		return c.bound(left, family, memberName)
 	case kindRoleBinding, kindClusterRoleBinding:
-		b := tables.Binding{Family: family, APIVersion: c.apiVersion, Kind: c.kind, Namespace: c.namespace, Name: c.name, Role: c.role, Source: madeByHop,
-			Cluster: c.kind == kindClusterRoleBinding || family == tables.FamilyOrigin && c.namespace == t.Master}
-		key := tables.BindingKey(family, c.namespace, c.name)
 		if c.document == nil {
 			return without(t, family, c.namespace, c.name)
 		}
-		out.Bindings = t.Bindings.With(map[string]*tables.Binding{key: &b})
-		if b.Cluster {
-			out.Subjects.Cluster = named(t.Subjects.Cluster, key, c.self)
-		} else {
-			there := named(t.Subjects.Namespaces.At(c.namespace), key, c.self)
-			out.Subjects.Namespaces = t.Subjects.Namespaces.With(map[string]*tables.Map[[]string]{c.namespace: &there})
-		}
+		return c.bound(t, family, c.name)
+	}
+	return &out
+}
+
+// grantsEverything returns a role that grants everything.
+func (c *change) grantsEverything(family, name string) *tables.Role {
+	role := tables.Role{Family: family, Kind: c.kind, Namespace: c.namespace, Name: name, Source: madeByHop}
+	if family == tables.FamilyOrigin {
+		role.Kind = kindRole
+		role.Origin = []tables.OriginRule{{Source: madeByHop, Verbs: everything, Kinds: everything}}
+	} else {
+		role.Kubernetes = []tables.KubernetesRule{
+			{Source: madeByHop, Verbs: everything, Groups: everything, Resources: everything},
+			{Rule: 1, Source: madeByHop, Verbs: everything, Paths: everything}}
+	}
+	return &role
+}
+
+// bound returns the tables with the binding of a change.
+func (c *change) bound(t *tables.Access, family, name string) *tables.Access {
+	b := tables.Binding{Family: family, APIVersion: c.apiVersion, Kind: c.kind, Namespace: c.namespace, Name: name, Role: c.role, Source: madeByHop,
+		Cluster: c.kind == kindClusterRoleBinding || family == tables.FamilyOrigin && c.namespace == t.Master}
+	if c.kind == kindPolicyBinding {
+		b.Kind = kindRoleBinding
+	}
+	out, key := *t, tables.BindingKey(family, c.namespace, name)
+	out.Bindings = t.Bindings.With(map[string]*tables.Binding{key: &b})
+	if b.Cluster {
+		out.Subjects.Cluster = named(t.Subjects.Cluster, key, c.self)
+	} else {
+		there := named(t.Subjects.Namespaces.At(c.namespace), key, c.self)
+		out.Subjects.Namespaces = t.Subjects.Namespaces.With(map[string]*tables.Map[[]string]{c.namespace: &there})
 	}
 	return &out
 }

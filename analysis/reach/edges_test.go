@@ -90,6 +90,10 @@ func TestEdges(t *testing.T) {
 		{"a node, constrained", "", allow("impersonate:arbitrary-node", authn, "nodes", "n1"), "user:system:node:n1", "certain impersonate: impersonate:arbitrary-node nodes n1"},
 		{"acting, constrained, without the action", "", allow("impersonate:user-info", authn, "users", "alice"), "cluster-admin", ""},
 		{"acting, constrained, with the action", "", allow("impersonate:user-info", authn, "users", "alice") + ", " + allow(`"impersonate-on:user-info:*"`, "*", `"*"`), "cluster-admin", "certain impersonate: impersonate:user-info users alice"},
+		{"a user that only a role names which nobody holds", "", allow("impersonate", "", "users", "sleeper"), "user:sleeper", "certain impersonate: impersonate users sleeper"},
+		{"a node that no binding names", "", allow("impersonate:arbitrary-node", authn, "nodes", "n9"), "group:system:nodes", "certain impersonate: impersonate:arbitrary-node nodes n9"},
+		{"a token of an account that no binding names", "shop", allow("create", "", "serviceaccounts/token", "third"), "group:system:serviceaccounts:shop", "certain token: create serviceaccounts/token third in shop"},
+		{"an account that no binding names", "shop", allow("impersonate", "", "serviceaccounts", "fourth"), "group:system:serviceaccounts:shop", "certain impersonate: impersonate serviceaccounts fourth in shop"},
 		{"a certificate of a user", "", csr(clientSigner), "user:alice", "certain csr: create certificatesigningrequests, patch certificatesigningrequests/approval, approve signers " + clientSigner},
 		{"a certificate of system:masters", "", csr(clientSigner), "group:system:masters", ""},
 		{"a certificate without approval", "", allow("create", certificates, "certificatesigningrequests") + ", " + allow("approve", certificates, "signers"), "user:alice", ""},
@@ -147,6 +151,71 @@ func TestEdges(t *testing.T) {
 			}
 			if got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// extras name a session and an escalation, and a user with a way to another one.
+const extras = `
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: makers}, rules: [{verbs: [create], apiGroups: [""], resources: [pods]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: makers, namespace: shop}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: makers}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: helper}, {kind: ServiceAccount, name: robot, namespace: shop}]}
+---
+{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: strict}, spec: {appliesTo: {sessions: [s1]}, rules: [{verbs: [delete], apiGroups: ["*"], resources: ["*"]}]}}
+---
+{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: fix, namespace: bg}, spec: {escalatedGroup: fixers, allowed: {clusters: ["*"], groups: [nobody]}, approvers: {groups: [leads]}}}
+---
+`
+
+// TestExtras has rows for the extra values of a user that impersonation may state, each with
+// the identities that the first hop of some path leads to.
+func TestExtras(t *testing.T) {
+	const authn = "authentication.k8s.io"
+	const escalation, session = "userextras/writ.dev/escalation", "userextras/writ.dev/session"
+	for _, row := range []struct{ note, rules, want string }{
+		{"none", allow("impersonate", "", "users", "helper"), "impersonate users helper"},
+		{"an escalation", allow("impersonate", "", "users", "helper") + ", " + allow("impersonate", authn, escalation, "fix"),
+			"impersonate users helper, impersonate userextras/writ.dev/escalation fix as fix; impersonate users helper"},
+		{"a session", allow("impersonate", "", "users", "helper") + ", " + allow("impersonate", authn, session, "s1"),
+			"impersonate users helper, impersonate userextras/writ.dev/session s1 in s1; impersonate users helper"},
+		{"an account with a session", allow("impersonate", "", "serviceaccounts", "robot") + ", " + allow("impersonate", authn, session, "s1"),
+			"impersonate serviceaccounts robot in shop, impersonate userextras/writ.dev/session s1 in s1; impersonate serviceaccounts robot in shop"},
+		{"both", allow("impersonate", "", "users", "helper") + ", " + allow("impersonate", authn, session, "s1") + ", " + allow("impersonate", authn, escalation, "fix"),
+			"impersonate users helper, impersonate userextras/writ.dev/escalation fix as fix; impersonate users helper, impersonate userextras/writ.dev/session s1 in s1; " +
+				"impersonate users helper, impersonate userextras/writ.dev/session s1, impersonate userextras/writ.dev/escalation fix in s1 as fix; impersonate users helper"},
+		{"constrained", allow(`"impersonate:user-info"`, authn, "users", "helper") + ", " + allow(`"impersonate:user-info"`, authn, session, "s1") + `, {verbs: ["impersonate-on:user-info:create"], apiGroups: [""], resources: [pods]}`,
+			"impersonate:user-info users helper, impersonate:user-info userextras/writ.dev/session s1 in s1; impersonate:user-info users helper"},
+		{"of the core group", allow("impersonate", "", "users", "helper") + ", " + allow("impersonate", "", session, "s1"), "impersonate users helper"},
+		{"of another verb", allow(`"impersonate:user-info"`, authn, session, "s1") + ", " + allow("impersonate", "", "users", "helper"), "impersonate users helper"},
+		{"of a value that documents do not have", allow("impersonate", "", "users", "helper") + ", " + allow("create", authn, session, "s9"), "impersonate users helper"},
+		{"without a user", allow("impersonate", authn, session, "s1"), ""},
+	} {
+		t.Run(row.note, func(t *testing.T) {
+			documents := grantedTo(t, extras, "u", "", "["+row.rules+"]")
+			o := options(t, documents, revisions.Of(t, texts(t, documents)))
+			o.From, o.To, o.Paths = []string{"user:u"}, []string{robot}, 10
+			report, err := reach.Find(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range report.Paths {
+				text, _, _ := strings.Cut(p.Hops[0].Text, ": becomes ")
+				to := p.Hops[0].Becomes
+				if to.Session != "" {
+					text += " in " + to.Session
+				}
+				if to.Escalation != "" {
+					text += " as " + to.Escalation
+				}
+				got = append(got, text)
+			}
+			slices.Sort(got)
+			want := strings.Split(row.want, "; ")
+			slices.Sort(want)
+			if got := strings.Join(slices.Compact(got), "; "); got != strings.Join(want, "; ") {
+				t.Errorf("got %q\nwant %q", got, want)
 			}
 		})
 	}

@@ -23,11 +23,12 @@ type graph struct {
 	order  []*node // as they were found
 	worlds map[string]*world
 
-	accounts   []string // known ones, as NAMESPACE:NAME, sorted
-	users      []string // known ones that are neither accounts nor nodes, sorted
-	nodeUsers  []string // known ones that are nodes, sorted
-	groups     []string // known ones, sorted
-	namespaces []string // known ones, sorted
+	accounts   []string        // known ones, as NAMESPACE:NAME, sorted
+	unlisted   map[string]bool // of accounts and nodes, those that are not subjects to begin with
+	users      []string        // known ones that are neither accounts nor nodes, sorted
+	nodeUsers  []string        // known ones that are nodes, sorted
+	groups     []string        // known ones, sorted
+	namespaces []string        // known ones, sorted
 	sessions   []string
 	escalated  []string // escalations
 	lent       []lending
@@ -75,7 +76,7 @@ type hop struct {
 }
 
 func newGraph(o *Options) *graph {
-	g := &graph{o: o, nodes: make(map[string]*node), worlds: make(map[string]*world)}
+	g := &graph{o: o, nodes: make(map[string]*node), worlds: make(map[string]*world), unlisted: make(map[string]bool)}
 	base := newWorld(o.World, o, nil)
 	base.engine = o.Judge
 	g.worlds[""] = base

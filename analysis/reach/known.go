@@ -9,6 +9,9 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
+// defaultAccount is the account that each namespace has.
+const defaultAccount = "default"
+
 // know collects the identities and the namespaces that documents name. Those that only the
 // documents of Kubernetes itself name are left out unless system ones are asked for.
 func (g *graph) know() {
@@ -29,16 +32,15 @@ func (g *graph) know() {
 			continue
 		}
 		namespaces[b.Namespace] = true
-		role := access.Roles.At(b.Role)
-		for _, k := range role.Kubernetes {
-			if !slices.ContainsFunc(k.Verbs, func(v string) bool { return v == "*" || strings.HasPrefix(v, "impersonate") }) {
-				continue
-			}
-			g.knowImpersonated(k.Names, k.Resources, known)
-		}
 	}
 	for _, r := range access.Roles.All() {
-		namespaces[r.Namespace] = namespaces[r.Namespace] || isOwn(r.Source)
+		if !isOwn(r.Source) {
+			continue
+		}
+		namespaces[r.Namespace] = true
+		for i := range r.Kubernetes {
+			g.knowImpersonated(&r.Kubernetes[i], known)
+		}
 	}
 	g.knowDenials(namespaces)
 	known[statement.GroupPrefix+masters] = true
@@ -65,25 +67,55 @@ func (g *graph) know() {
 	for namespace, isKnown := range namespaces {
 		if namespace != "" && isKnown {
 			g.namespaces = append(g.namespaces, namespace)
-			g.accounts = append(g.accounts, namespace+":default")
+			g.accounts = append(g.accounts, namespace+":"+defaultAccount)
 		}
 	}
+	g.knowNamed(access, known, namespaces)
 	for _, list := range []*[]string{&g.accounts, &g.users, &g.nodeUsers, &g.groups, &g.namespaces, &g.sessions, &g.escalated} {
 		*list = tables.Once(slices.Sorted(slices.Values(*list)))
 	}
 }
 
 // knowImpersonated adds the names of a rule about impersonation.
-func (g *graph) knowImpersonated(names, resources []string, known map[string]bool) {
-	for _, name := range names {
-		known[statement.UserPrefix+name] = known[statement.UserPrefix+name] || slices.Contains(resources, "users")
-		known[statement.GroupPrefix+name] = known[statement.GroupPrefix+name] || slices.Contains(resources, "groups")
-		for _, r := range resources {
-			switch r {
-			case "userextras/" + sessionKey:
-				g.sessions = append(g.sessions, name)
-			case "userextras/" + escalationKey:
-				g.escalated = append(g.escalated, name)
+func (g *graph) knowImpersonated(k *tables.KubernetesRule, known map[string]bool) {
+	if len(k.Names) == 0 || !slices.ContainsFunc(k.Verbs, func(v string) bool { return v == "*" || strings.HasPrefix(v, "impersonate") }) {
+		return
+	}
+	names := func(resource string) bool {
+		return slices.Contains(k.Resources, resource) || slices.Contains(k.Resources, "*")
+	}
+	for _, name := range k.Names {
+		known[statement.UserPrefix+name] = known[statement.UserPrefix+name] || names("users")
+		known[statement.GroupPrefix+name] = known[statement.GroupPrefix+name] || names("groups")
+		if node := statement.UserPrefix + nodePrefix + name; names("nodes") && !known[node] {
+			known[node], g.unlisted[node] = true, true
+		}
+		if names("userextras/" + sessionKey) {
+			g.sessions = append(g.sessions, name)
+		}
+		if names("userextras/" + escalationKey) {
+			g.escalated = append(g.escalated, name)
+		}
+	}
+}
+
+// knowNamed adds the accounts that no binding names and that a rule names where it is bound: a
+// token of them, or impersonation, may be all that it allows.
+func (g *graph) knowNamed(access *tables.Access, known, namespaces map[string]bool) {
+	for _, b := range access.Bindings.All() {
+		role := access.Roles.At(b.Role)
+		for _, k := range role.Kubernetes {
+			if !slices.ContainsFunc(k.Resources, func(r string) bool { return r == "*" || strings.HasPrefix(r, "serviceaccounts") }) {
+				continue
+			}
+			for _, name := range k.Names {
+				for namespace, isKnown := range namespaces {
+					user := accountUser(namespace, name)
+					if isKnown && namespace != "" && (b.Cluster || namespace == b.Namespace) && !known[user] && name != defaultAccount {
+						g.accounts = append(g.accounts, namespace+":"+name)
+						g.unlisted[user] = true
+					}
+				}
 			}
 		}
 	}

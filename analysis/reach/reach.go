@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/access"
 )
 
 // Options say what is asked of a revision.
@@ -17,9 +18,12 @@ type Options struct {
 	Judge statement.Judge
 	// Rebuild returns what decides by the documents with some written and some gone. Without
 	// it, statements alone decide what follows a changed document.
-	Rebuild  func(ctx context.Context, adds, removes []map[string]any) (statement.Judge, error)
-	Revision string
-	Now      time.Time
+	Rebuild func(ctx context.Context, adds, removes []map[string]any) (statement.Judge, error)
+	// Containers are those of the documents. Without them, Origin roles and bindings are taken for
+	// documents of their own, and no edge writes a container.
+	Containers []access.Container
+	Revision   string
+	Now        time.Time
 
 	// From are the subjects to begin with, each as principals joined by commas. None stands
 	// for every subject that is not at the target.
@@ -195,7 +199,7 @@ func (g *graph) subjects(all bool) (out []string) {
 			out = append(out, statement.UserPrefix+user)
 		}
 	}
-	return out
+	return slices.DeleteFunc(out, func(p string) bool { return g.unlisted[p] })
 }
 
 // begin adds the nodes that paths begin with.

@@ -70,7 +70,7 @@ func decodeOrigin(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, flat bo
 	}
 	switch h.Kind {
 	case "Role":
-		decodeOriginRole(d, c, h, identified)
+		decodeOriginRole(d, c, h, nil, identified)
 	case "RoleBinding":
 		decodeOriginBinding(d, c, h, nil, identified)
 	case "Policy":
@@ -98,8 +98,9 @@ func decodeOriginMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header)
 	return ok
 }
 
-func decodeOriginRole(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, identified bool) {
-	r := &OriginRole{Header: h}
+// decodeOriginRole decodes a Role, inside a Policy or not.
+func decodeOriginRole(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, in *originPolicy, identified bool) {
+	r := &OriginRole{Header: h, in: in}
 	rules, _ := c.List("rules")
 	for _, n := range rules {
 		r.Rules = append(r.Rules, decodeOriginRule(d, n, c.Fold))

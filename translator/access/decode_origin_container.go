@@ -7,12 +7,13 @@ import (
 
 // decodeOriginPolicy decodes a Policy. Its roles become separate documents after it.
 func decodeOriginPolicy(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, identified bool) {
+	p := &originPolicy{Header: h}
 	if identified {
-		d.Out = append(d.Out, &originPolicy{Header: h})
+		d.Out = append(d.Out, p)
 	}
 	decodeLastModified(d, c)
 	decodeContents(d, c, "roles", "Role", h, func(inner *syntax.Cursor, ih syntax.Header, ok bool) {
-		decodeOriginRole(d, inner, ih, ok && identified)
+		decodeOriginRole(d, inner, ih, p, ok && identified)
 	})
 }
 

@@ -49,6 +49,7 @@ type KubernetesBinding struct {
 type OriginRole struct {
 	syntax.Header
 	Rules []OriginRule
+	in    *originPolicy // the Policy that contains the role, nil for a stand-alone one
 }
 
 // OriginRule is a rule as written. Verbs and kinds are in lower case, and entries with a
