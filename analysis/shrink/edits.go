@@ -24,6 +24,9 @@ type Edit struct {
 	Text     string      `json:"text"`
 	Events   int         `json:"events"`
 	Evidence string      `json:"evidence"`
+
+	// Written is the text of a rule without an event, as the file has it; empty for other edits.
+	Written string `json:"-"`
 }
 
 // DocumentRef names a document.
@@ -78,6 +81,8 @@ func (w *writer) rule(r *rule) Edit {
 	e := Edit{Source: r.source, Kind: "rule", Document: r.role.ref(), Events: seen.count, Text: fmt.Sprintf("- rule removed (%s)", r.title()), Evidence: "no event"}
 	if seen.count > 0 {
 		e.Evidence = seen.head() + ", all allowed by other grants"
+	} else {
+		e.Written = r.role.file.Item(r.node)
 	}
 	return e
 }

@@ -158,3 +158,18 @@ func (f *File) above(line, limit int) int {
 func (f *File) whole(r rows, limit int) Cut {
 	return Cut{Start: f.lines[f.above(r.first, limit)], End: f.lineEnd(r.last)}
 }
+
+// Item returns the text of an item of a list as it is written, empty if its end is not known.
+func (f *File) Item(item *syntax.Node) string {
+	if at, err := f.dash(item); err == nil {
+		if r, err := f.blockRows(item, at); err == nil {
+			return string(f.Text[f.lines[r.first]:f.lineEnd(r.last)])
+		}
+	}
+	end, err := f.end(item)
+	if err != nil {
+		return ""
+	}
+	start, _ := f.start(item)
+	return string(f.Text[start:end])
+}

@@ -129,6 +129,9 @@ func (r *shrinking) work(ctx context.Context) (*shrink.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.date(ctx); err != nil {
+		return nil, err
+	}
 	report.Edits = append(report.Edits, r.edits...)
 	report.NotEdited = append(report.NotEdited, r.first.NotEdited...)
 	count := shrink.Permissions(r.before.model, r.after.model)
@@ -214,6 +217,34 @@ func (r *shrinking) decideAgain(ctx context.Context, samples []shrink.Sample) er
 		}
 		samples[i].Event = *again
 		r.after.use.AddSample(&samples[i])
+	}
+	return nil
+}
+
+// date adds to the evidence of rules that no event uses when git has them since. It adds
+// nothing outside a repository, and for texts that are not committed.
+func (r *shrinking) date(ctx context.Context) error {
+	texts := make(map[string][]string)
+	for i := range r.edits {
+		if e := &r.edits[i]; e.Written != "" {
+			file, _, _ := strings.Cut(e.Source, ":")
+			texts[file] = append(texts[file], e.Written)
+		}
+	}
+	in, err := committed(r.dir)
+	if len(texts) == 0 || err != nil {
+		return nil //nolint:nilerr // documented
+	}
+	since, err := in.checkout.Written(ctx, in.commit, in.folder, texts)
+	if err != nil {
+		return err
+	}
+	for i := range r.edits {
+		e := &r.edits[i]
+		file, _, _ := strings.Cut(e.Source, ":")
+		if at, known := since[file][e.Written]; known {
+			e.Evidence += "; last changed " + at.UTC().Format(time.DateOnly)
+		}
 	}
 	return nil
 }
