@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -47,7 +49,8 @@ func (d *Flags) BuildChanged(ctx context.Context, p Part, adds, removes []map[st
 	}
 	d.translate(ctx, d.translator(given, false), next)
 	if next.Result == nil {
-		return nil, fmt.Errorf("the changed documents do not compile: %s", next.List[0].Message)
+		i := max(0, slices.IndexFunc(next.List, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }))
+		return nil, fmt.Errorf("the changed documents do not compile: %s", next.List[i].Message)
 	}
 	return bundles.Build(next.Result, bundles.BuildOptions{})
 }
@@ -61,8 +64,26 @@ func identityIn(h *syntax.Header) identity {
 
 func identityOf(document map[string]any) identity {
 	text := func(of map[string]any, key string) string { value, _ := of[key].(string); return value }
-	meta, _ := document["metadata"].(map[string]any)
-	return identity{text(document, "apiVersion"), text(document, "kind"), text(meta, "namespace"), text(meta, "name")}
+	if meta, ok := document["metadata"].(map[string]any); ok {
+		return identity{text(document, "apiVersion"), text(document, "kind"), text(meta, "namespace"), text(meta, "name")}
+	}
+	// The flat form of Origin documents: words in any case, and no apiVersion.
+	out := identity{version: syntax.VersionWrit}
+	for key := range document {
+		switch strings.ToLower(key) {
+		case "kind":
+			for _, kind := range []string{"Role", "RoleBinding", "Policy", "PolicyBinding"} {
+				if strings.EqualFold(kind, text(document, key)) {
+					out.kind = kind
+				}
+			}
+		case "name":
+			out.name = text(document, key)
+		case "namespace":
+			out.namespace = text(document, key)
+		}
+	}
+	return out
 }
 
 // takeOut removes a document from its file, which then holds its others as JSON.
@@ -110,13 +131,11 @@ func without(document map[string]any, id identity) (out []map[string]any) {
 func takeOutOf(document map[string]any, id identity) {
 	field := map[string]string{"Policy Role": "roles", "PolicyBinding RoleBinding": "roleBindings"}
 	of := identityOf(document)
-	namespace := of.namespace
-	if namespace == "" {
-		namespace, _ = document["namespace"].(string)
-	}
-	contents, ok := document[field[of.kind+" "+id.kind]].(map[string]any)
-	if ok && of.version == id.version && namespace == id.namespace {
-		delete(contents, id.name)
+	for key, value := range document {
+		contents, ok := value.(map[string]any)
+		if ok && strings.EqualFold(key, field[of.kind+" "+id.kind]) && of.version == id.version && of.namespace == id.namespace {
+			delete(contents, id.name)
+		}
 	}
 }
 
