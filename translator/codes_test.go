@@ -19,6 +19,7 @@ var elsewhere = map[diag.Code]string{
 	diag.TooManyMistakes:   "translator_test.go",
 	diag.NoReference:       "../cmd/writ/testdata/script/verify.txtar",
 	diag.TooLarge:          "source/*_test.go",
+	diag.RiskReach:         "../cmd/writ/testdata/script/lint-reach.txtar",
 	diag.TestNeedsNow:      "../cmd/writ/testdata/script/dates.txtar",
 	diag.BadAcceptance:     "lint/accept/*_test.go",
 	diag.ExpiredAcceptance: "lint/accept/*_test.go",

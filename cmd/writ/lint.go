@@ -27,7 +27,9 @@ const lintHelp = `lint reports mistakes as check does, and also documents that c
 dangerous: rules that allow subjects to grant themselves more, stock roles that
 are bound where they grant too much, deny rules that deny more than they seem
 to, and bindings that grant a dangerous power, such as reading Secrets: these
-have a severity (critical, high, medium, low) and name their subjects.
+have a severity (critical, high, medium, low) and name their subjects. Subjects
+that become a cluster administrator step by step are reported at the rule that
+allows the first step, as writ reach finds them.
 
 With --author and --author-group it also reports a change that grants more than
 its author has: every rule of a new or changed role, and every rule that a new
@@ -118,6 +120,9 @@ func runLint(ctx context.Context, s cli.Streams, sources []string, o lintOptions
 	}
 	if r.Result != nil {
 		r.List = append(r.List, translator.Lint(r.Result, lint.Ends{Now: now, Expired: days(o.expired), Within: days(o.within)})...)
+		if err := lintPaths(ctx, s, r, now); err != nil {
+			return err
+		}
 		if o.author != "" || len(o.groups) > 0 {
 			if err := lintAuthor(ctx, s, r, o, now); err != nil {
 				return err

@@ -197,6 +197,7 @@ const (
 	RiskDelete          Code = "risk-delete"
 	RiskDeleteEvents    Code = "risk-delete-events"
 	RiskWildcardVerbs   Code = "risk-wildcard-verbs"
+	RiskReach           Code = "risk-reach"
 
 	BadAcceptance     Code = "bad-acceptance"
 	ExpiredAcceptance Code = "expired-acceptance"

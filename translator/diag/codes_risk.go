@@ -100,6 +100,16 @@ takes away does not count.
 Remedy: name the users, groups or accounts (resourceNames).`,
 	},
 	{
+		Code: RiskReach, Severity: Warning,
+		Summary: "subjects become a cluster administrator, step by step",
+		Text: `No binding grants it, but what the subjects may do leads to an identity that may do everything:
+by pods, tokens, Secrets, impersonation or certificates. The place is the rule that allows the first
+step. The level is critical if nothing but requests is needed, and high if something must exist or
+run. What a denial takes away does not count, and neither does what depends on facts that documents
+do not have. writ reach shows each path, also those that change bindings, roles and denials.
+Remedy: take one of the grants away that writ reach names under "cut it at".`,
+	},
+	{
 		Code: RiskBindEscalate, Severity: Warning,
 		Summary: "a binding grants bind or escalate",
 		Text: `Both verbs lift the check that an author of roles and bindings grants only what it has itself.
