@@ -25,7 +25,10 @@ type arrow struct {
 	from, to *vertex
 	label    string
 	class    Class
-	paths    []int // those that have it
+	path     int    // the first one that has it
+	hop      int    // of that path
+	denied   string // what denies it
+	beside   int    // how many arrows between the same vertices are above it
 }
 
 // picture is the identities of some paths, in layers of hops.
@@ -63,7 +66,7 @@ func (r *Report) draw() *picture {
 				label, shape, id = label+" = "+path.To, "target", id+" = "+path.To
 			}
 			next := p.vertex(id, label, shape, n+1)
-			p.arrow(at, next, h, i)
+			p.arrow(at, next, h, i, n)
 			at = next
 		}
 	}
@@ -100,16 +103,24 @@ func (p *picture) vertex(id, label, shape string, layer int) *vertex {
 	return v
 }
 
-func (p *picture) arrow(from, to *vertex, h *Hop, path int) {
+func (p *picture) arrow(from, to *vertex, h *Hop, path, hop int) {
 	what, _, _ := strings.Cut(h.Text, ": ")
 	what = diag.Line(what)
 	for _, a := range p.arrows {
 		if a.from == from && a.to == to && a.label == what {
-			a.paths = append(a.paths, path)
 			return
 		}
 	}
-	p.arrows = append(p.arrows, &arrow{from, to, what, h.Class, []int{path}})
+	a := &arrow{from: from, to: to, label: what, class: h.Class, path: path, hop: hop}
+	for _, other := range p.arrows {
+		if other.from == from && other.to == to {
+			a.beside++
+		}
+	}
+	if len(h.Denies) > 0 {
+		a.denied = h.Denies[0].Kind + " " + h.Denies[0].Name
+	}
+	p.arrows = append(p.arrows, a)
 }
 
 // DOT writes the paths as a graph for Graphviz: subjects are round, accounts are boxes and
@@ -143,6 +154,7 @@ const (
 	columnGap, rowGap   = 190, 30
 	margin              = 12
 	boxText, arrowText  = 34, 30 // letters of a line
+	bow                 = 56     // how much lower an arrow is bent than the one above it
 )
 
 func (v *vertex) x() int { return margin + v.layer*(boxWidth+columnGap) }
@@ -150,20 +162,35 @@ func (v *vertex) y() int { return margin + v.row*(boxHeight+rowGap) }
 
 // SVG draws the paths: subjects are round, accounts are boxes and targets have two lines; an
 // arrow is dashed if it is assumed, and dotted if it is possible.
-func (r *Report) SVG() string {
+func (r *Report) SVG() string { return r.Linked(nil) }
+
+// Linked is SVG with arrows that lead somewhere: link returns the address of a hop by its path
+// and its number, both from 0. An arrow that a denial cuts is crossed out.
+func (r *Report) Linked(link func(path, hop int) string) string {
 	p := r.draw()
 	rows := 1
 	for _, n := range p.layers {
 		rows = max(rows, n)
 	}
 	width, height := 2*margin+max(1, len(p.layers))*(boxWidth+columnGap)-columnGap, 2*margin+rows*(boxHeight+rowGap)-rowGap
+	lowest := 0
+	for _, a := range p.arrows {
+		lowest = max(lowest, (a.from.y()+a.to.y()+boxHeight)/2+a.bent()+boxHeight)
+	}
+	height = max(height, lowest)
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
 		width, height, width, height, html.EscapeString(fmt.Sprintf("%s from subject to target", diag.Counted(len(r.Paths), "path"))))
 	out.WriteString(`<defs><marker id="reach-head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor"/></marker></defs>` + "\n")
 	out.WriteString(`<g fill="none" stroke="currentColor" font-family="sans-serif" font-size="12">` + "\n")
 	for _, a := range p.arrows {
+		if link == nil {
+			a.svg(&out)
+			continue
+		}
+		fmt.Fprintf(&out, `<a href="%s" aria-label="%s">`, html.EscapeString(link(a.path, a.hop)), html.EscapeString(a.label))
 		a.svg(&out)
+		out.WriteString("</a>\n")
 	}
 	for _, v := range p.vertices {
 		v.svg(&out)
@@ -172,13 +199,27 @@ func (r *Report) SVG() string {
 	return out.String()
 }
 
+// bent is how far the middle of an arrow is below a straight one.
+func (a *arrow) bent() int { return a.beside * bow * 3 / 4 }
+
 func (a *arrow) svg(out *strings.Builder) {
 	x1, y1 := a.from.x()+boxWidth, a.from.y()+boxHeight/2
 	x2, y2 := a.to.x(), a.to.y()+boxHeight/2
 	dash := map[Class]string{Assumed: ` stroke-dasharray="7 4"`, Possible: ` stroke-dasharray="2 4"`}[a.class]
-	fmt.Fprintf(out, `<g class="hop %s"><title>%s (%s)</title><path d="M%d %dC%d %d %d %d %d %d" marker-end="url(#reach-head)"%s/>`,
-		a.class, html.EscapeString(a.label), a.class, x1, y1, x1+columnGap/2, y1, x2-columnGap/2, y2, x2, y2, dash)
-	fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="middle" stroke="none" fill="currentColor" font-size="11">%s</text></g>`+"\n", (x1+x2)/2, (y1+y2)/2-5, html.EscapeString(shortened(a.label, arrowText)))
+	name, title, label := "hop "+a.class.String(), fmt.Sprintf("%s (%s)", a.label, a.class), shortened(a.label, arrowText)
+	if a.denied != "" {
+		name, title = "hop denied", a.label+", denied by "+a.denied
+	}
+	fmt.Fprintf(out, `<g class="%s"><title>%s</title><path d="M%d %dC%d %d %d %d %d %d" marker-end="url(#reach-head)"%s/>`,
+		name, html.EscapeString(title), x1, y1, x1+columnGap/2, y1+a.beside*bow, x2-columnGap/2, y2+a.beside*bow, x2, y2, dash)
+	x, y := (x1+x2)/2, (y1+y2)/2+a.bent()
+	above := 5
+	if a.denied != "" {
+		above = 12
+		fmt.Fprintf(out, `<path d="M%d %dl12 12m0 -12l-12 12" stroke-width="2.5"/>`, x-6, y-6)
+		fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="middle" stroke="none" fill="currentColor" font-size="11">%s</text>`, x, y+20, html.EscapeString(shortened(a.denied, arrowText)))
+	}
+	fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="middle" stroke="none" fill="currentColor" font-size="11">%s</text></g>`+"\n", x, y-above, html.EscapeString(label))
 }
 
 func (v *vertex) svg(out *strings.Builder) {

@@ -55,6 +55,9 @@ type Hop struct {
 	Grants []Grant `json:"grants"`
 	Text   string  `json:"text"`
 
+	// Denies are what denies its requests, for a path of Denied.
+	Denies []Grant `json:"-"`
+
 	change *change  // nil if documents stay as they are
 	lent   *lending // nil unless it takes a session
 }

@@ -74,6 +74,8 @@ type Viewer interface {
 	// Risks lists dangerous grants. They are searched once for a revision; the error is a
 	// Pending one while the search continues.
 	Risks(ctx context.Context, c Caller, q RisksQuery) (*Risks, error)
+	// Reach shows who can become whom. What follows a changed document is decided by statements.
+	Reach(ctx context.Context, c Caller, q ReachQuery) (*Reach, error)
 	// Sessions lists sessions, and the escalations by which they are requested.
 	Sessions(ctx context.Context, c Caller, q SessionsQuery) (*Sessions, error)
 	// Assertions returns the verdicts of the assertions of the revision.

@@ -219,7 +219,7 @@ func TestKeyboard(t *testing.T) {
 		})
 		b.press(kb.Escape)
 		b.eventually("the dialog is closed", func() bool { return len(b.all("dialog", "Keyboard")) == 0 })
-		for _, view := range [][2]string{{"o", "Overview"}, {"a", "Ask"}, {"w", "Who can"}, {"r", "Risks"}, {"d", "Documents"}, {"i", "Inheritance"}, {"s", "Assertions"}, {"c", "Changes"}, {"l", "Decision log"}} {
+		for _, view := range [][2]string{{"o", "Overview"}, {"a", "Ask"}, {"w", "Who can"}, {"r", "Risks"}, {"p", "Reach"}, {"d", "Documents"}, {"i", "Inheritance"}, {"s", "Assertions"}, {"c", "Changes"}, {"l", "Decision log"}} {
 			b.goes(func() { b.press("g", view[0]) })
 			b.find("heading", view[1])
 		}

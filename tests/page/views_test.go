@@ -18,7 +18,7 @@ var views = []string{
 	"/page/ask?user=ada&verb=get&labels=%5B",
 	"/page/who-can?resource=deploymentconfigs&namespace=hammer", "/page/who-can?of=what",
 	"/page/who-can/subject?subject=Edgar", "/page/who-can/role?role=hammer%2FfatFingeredEditor",
-	"/page/risks", "/page/risks?code=risk-create-workloads",
+	"/page/risks", "/page/risks?code=risk-create-workloads", "/page/reach", "/page/reach?to=cluster-admin",
 	"/page/documents", "/page/documents/hammer/protected.yaml?line=9", "/page/documents/none.yaml", "/page/inheritance?kind=RateLimitPolicy", "/page/assertions", "/page/changes", "/page/changes/proposal", "/page/log", "/page/sign-in",
 }
 

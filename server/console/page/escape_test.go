@@ -59,8 +59,8 @@ func FuzzEscape(f *testing.F) {
 var elements = map[string]bool{}
 
 func init() {
-	for name := range strings.FieldsSeq(`a body button br circle code datalist dd details dialog div dl dt figcaption figure footer form g h1 h2 h3 head
-		header html img input kbd label li link main meta nav ol option p path polygon polyline pre rect script section select small span strong
+	for name := range strings.FieldsSeq(`a body button br circle code datalist dd defs details dialog div dl dt figcaption figure footer form g h1 h2 h3 head
+		header html img input kbd label li link main marker meta nav ol option p path polygon polyline pre rect script section select small span strong
 		summary svg table tbody td text textarea tfoot th thead time title tr ul wbr`) {
 		elements[name] = true
 	}

@@ -113,7 +113,7 @@ func TestRoles(t *testing.T) {
 	o := options(t)
 	o.Caller = byToken
 	h := New(o)
-	all := []string{"/page/", "/page/ask", "/page/ask/visibility", "/page/ask/gateway", "/page/documents", "/page/documents/hammer/protected.yaml", "/page/log", "/page/who-can?resource=pods", "/page/who-can?of=what", "/page/inheritance", "/page/changes", "/page/risks", "/page/sessions"}
+	all := []string{"/page/", "/page/ask", "/page/ask/visibility", "/page/ask/gateway", "/page/documents", "/page/documents/hammer/protected.yaml", "/page/log", "/page/who-can?resource=pods", "/page/who-can?of=what", "/page/inheritance", "/page/changes", "/page/risks", "/page/reach", "/page/sessions"}
 	everybody := map[string]bool{"/page/": true, "/page/ask": true, "/page/ask/visibility": true, "/page/ask/gateway": true, "/page/who-can?of=what": true}
 	for _, target := range all {
 		for token, want := range map[string]int{"": 401, "wrong": 401, "unavailable": 503, "auditor": 200, "developer": 403} {

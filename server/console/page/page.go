@@ -210,6 +210,7 @@ var views = []tab{
 	{Name: "Who can", Href: "/page/who-can", Icon: "matrix", Key: "w"},
 	{Name: "Sessions", Href: sessionsPath, Icon: "clock", Key: "e"},
 	{Name: "Risks", Href: risksPath, Icon: "warning", Key: "r"},
+	{Name: "Reach", Href: reachPath, Icon: "reach", Key: "p"},
 	{Name: "Documents", Href: "/page/documents", Icon: "document", Key: "d"},
 	{Name: "Inheritance", Href: "/page/inheritance", Icon: "tree", Key: "i"},
 	{Name: "Assertions", Href: assertionsPath, Icon: "proof", Key: "s"},
@@ -244,6 +245,7 @@ func (p *page) mux() *http.ServeMux {
 	} {
 		mux.Handle("GET "+v.path, p.view(v.file, v.everybody, v.show))
 	}
+	mux.Handle("GET "+reachPath, p.viewWithin("reach.html", false, p.proposals, proposalTime, reach))
 	mux.Handle("POST "+proposalPath, p.viewWithin("proposal.html", false, p.proposals, proposalTime, propose))
 	mux.Handle("POST "+assertionsPath, p.viewWithin("assertions.html", false, p.proposals, proposalTime, p.tryAssertion))
 	mux.HandleFunc("GET "+assetPath+"{name}", p.asset)

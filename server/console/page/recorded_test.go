@@ -224,6 +224,16 @@ func (r *recorded) Risks(_ context.Context, _ console.Caller, q console.RisksQue
 	return all, nil
 }
 
+func (r *recorded) Reach(_ context.Context, _ console.Caller, q console.ReachQuery) (*console.Reach, error) {
+	switch q.From {
+	case "stranger":
+		return nil, &console.Error{Reason: console.Invalid, Field: "from", Message: `subject "stranger": must be user:NAME or group:NAME`}
+	case "user:stranger":
+		return &console.Reach{}, nil
+	}
+	return recordedAnswer[console.Reach](r, "reach")
+}
+
 func (r *recorded) Sessions(_ context.Context, _ console.Caller, q console.SessionsQuery) (*console.Sessions, error) {
 	if q.Cluster == "none" {
 		return &console.Sessions{}, nil
