@@ -5,11 +5,17 @@ import (
 
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // memberName is the name of a binding that a hop writes into a PolicyBinding.
 const memberName = newName + "-member"
+
+// Containers returns the containers among documents, for Options; it is not nil.
+func Containers(documents []syntax.Document) []access.Container {
+	return append([]access.Container{}, access.Containers(documents)...)
+}
 
 // container returns the container of a kind in a namespace, after the changes. An empty name
 // stands for any.

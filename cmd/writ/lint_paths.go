@@ -12,7 +12,6 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
-	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint/risk"
@@ -30,7 +29,7 @@ func lintPaths(ctx context.Context, s cli.Streams, r *documents.Translation, at 
 	limited, cancel := context.WithTimeout(ctx, lookForPaths)
 	defer cancel()
 	found, err := reach.Find(limited, reach.Options{World: world, Now: at, To: []string{reach.ClusterAdmin}, Class: reach.Assumed,
-		Containers: append([]access.Container{}, access.Containers(r.Part().Documents)...),
+		Containers: reach.Containers(r.Part().Documents),
 		MaxHops:    reach.MaxHops, MaxIdentities: reach.MaxIdentities})
 	if errors.Is(err, reach.ErrTooManyIdentities) || limited.Err() != nil && ctx.Err() == nil {
 		_, err = fmt.Fprintln(s.Err, "risk-reach: too many identities can be reached to look for paths; writ reach --to cluster-admin does")

@@ -18,7 +18,6 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/settings"
 )
@@ -141,7 +140,7 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 	o.find.World, o.find.Judge, o.find.Revision, o.find.Now = statement.Of(e), judge.Of(e), b.Manifest.Revision, at
 	o.find.Stated, o.find.Namespace = q.Stated, o.namespace
 	o.find.Class, _ = reach.ParseClass(o.class)
-	o.find.Rebuild, o.find.Containers = rebuild(&o.documents, r.Part(), at), containersOf(r.Part())
+	o.find.Rebuild, o.find.Containers = rebuild(&o.documents, r.Part(), at), reach.Containers(r.Part().Documents)
 	report, err := reach.Find(ctx, o.find)
 	if err != nil {
 		return err
@@ -150,11 +149,6 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 		return err
 	}
 	return o.finding(report)
-}
-
-// containersOf returns the containers of documents, which are not nil.
-func containersOf(p documents.Part) []access.Container {
-	return append([]access.Container{}, access.Containers(p.Documents)...)
 }
 
 // rebuild returns what decides by documents with some of them changed.
@@ -178,7 +172,7 @@ func (l *loader) compareReach(ctx context.Context, report *diff.Report, a, b *di
 			return &diffError{Code: "no-documents", Message: side.Source + ": --reach requires documents; a built bundle has none"}
 		}
 		of[i] = reach.Options{World: side.World, Judge: side.Judge, Revision: side.Revision, Now: at, Class: reach.Possible,
-			MaxHops: reach.MaxHops, MaxChanges: reach.MaxChanges, MaxIdentities: reach.MaxIdentities, Rebuild: rebuild(l.documents, part, at), Containers: containersOf(part)}
+			MaxHops: reach.MaxHops, MaxChanges: reach.MaxChanges, MaxIdentities: reach.MaxIdentities, Rebuild: rebuild(l.documents, part, at), Containers: reach.Containers(part.Documents)}
 	}
 	paths, err := reach.Compare(ctx, of[0], of[1])
 	if err != nil {
