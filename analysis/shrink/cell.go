@@ -140,6 +140,9 @@ func (r *rule) cells(w wanted, o *Options) []cell {
 func (r *rule) covers(c cell) bool {
 	for i := range r.lists {
 		l := &r.lists[i]
+		if c[i] == "" && l.name == "resourceNames" && len(l.entries) > 0 && len(r.pool.rules) > 1 {
+			return false // the cell is of a rule without names; of a rule alone, names that stay are empty
+		}
 		if c[i] != "" && !slices.ContainsFunc(l.entries, func(e entry) bool { return r.holds(l, e.value, c[i]) }) {
 			return false
 		}
