@@ -44,7 +44,7 @@ func TestEdgesOfScanners(t *testing.T) {
 
 // What graphs of scanners report and what is not a path: nothing denies it, but its scope, its
 // foothold or a check of the API server refutes it.
-func TestPathsOfScannersThatAreNone(t *testing.T) {
+func TestPathsOfScannersThatAreRefuted(t *testing.T) {
 	const rbacAPI = "rbac.authorization.k8s.io"
 	for _, row := range []struct{ name, scope, rules, to string }{
 		{"a RoleBinding to cluster-admin is not the cluster", "shop", allow(`"*"`, "*", `"*"`), "cluster-admin"},

@@ -92,7 +92,7 @@ func folderOf(c *object.Commit, folder string) *object.Tree {
 	return tree
 }
 
-// contentOf returns the text of a file, empty if there is none.
+// contentOf returns the text of a file, empty if the file does not exist.
 func contentOf(tree *object.Tree, file string) string {
 	if tree == nil {
 		return ""
