@@ -90,7 +90,7 @@ func TestEdges(t *testing.T) {
 		{"a node, constrained", "", allow("impersonate:arbitrary-node", authn, "nodes", "n1"), "user:system:node:n1", "certain impersonate: impersonate:arbitrary-node nodes n1"},
 		{"acting, constrained, without the action", "", allow("impersonate:user-info", authn, "users", "alice"), "cluster-admin", ""},
 		{"acting, constrained, with the action", "", allow("impersonate:user-info", authn, "users", "alice") + ", " + allow(`"impersonate-on:user-info:*"`, "*", `"*"`), "cluster-admin", "certain impersonate: impersonate:user-info users alice"},
-		{"a user that only a role names which nobody holds", "", allow("impersonate", "", "users", "sleeper"), "user:sleeper", "certain impersonate: impersonate users sleeper"},
+		{"a user that only a rule names", "", allow("impersonate", "", "users", "sleeper"), "user:sleeper", "certain impersonate: impersonate users sleeper"},
 		{"a node that no binding names", "", allow("impersonate:arbitrary-node", authn, "nodes", "n9"), "group:system:nodes", "certain impersonate: impersonate:arbitrary-node nodes n9"},
 		{"a token of an account that no binding names", "shop", allow("create", "", "serviceaccounts/token", "third"), "group:system:serviceaccounts:shop", "certain token: create serviceaccounts/token third in shop"},
 		{"an account that no binding names", "shop", allow("impersonate", "", "serviceaccounts", "fourth"), "group:system:serviceaccounts:shop", "certain impersonate: impersonate serviceaccounts fourth in shop"},
@@ -164,7 +164,7 @@ const extras = `
 ---
 {apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: strict}, spec: {appliesTo: {sessions: [s1]}, rules: [{verbs: [delete], apiGroups: ["*"], resources: ["*"]}]}}
 ---
-{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: fix, namespace: bg}, spec: {escalatedGroup: fixers, allowed: {clusters: ["*"], groups: [nobody]}, approvers: {groups: [leads]}}}
+{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: fix, namespace: bg}, spec: {escalatedGroup: fixers, allowed: {clusters: ["*"], groups: [none]}, approvers: {groups: [leads]}}}
 ---
 `
 
