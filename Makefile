@@ -21,9 +21,11 @@ SEED := $(if $(filter soak real,$(MAKECMDGOALS)),$(shell date +%s),1795436992)
 endif
 export SEED
 
-# Everything is built as a release is, without C, so that a machine compiles the modules once;
-# the race detector needs them in a form of its own.
+# Everything is built as a release is, without C and paths of this folder, so that a machine
+# compiles each package once, in whatever folder the repository is; the race detector needs them
+# in a form of its own.
 export CGO_ENABLED := 0
+export GOFLAGS     := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 
 OPA           := $(GO) tool opa
 GOLANGCI_LINT := $(GO) tool -modfile=.ci/tools/go.mod golangci-lint
@@ -57,7 +59,7 @@ help: ## list the targets
 	while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
 
 build: ## build bin/writ
-	$(GO) build -trimpath -ldflags '-s -w' -o $(PROGRAM) ./cmd/writ
+	$(GO) build -ldflags '-s -w' -o $(PROGRAM) ./cmd/writ
 
 run: ## serve the example policies and print what to try
 	@GO='$(GO)' .ci/build.sh $(PROGRAM) ./cmd/writ -ldflags '-s -w'
