@@ -49,7 +49,7 @@ func (s *JSON) Phrase(most int) string {
 func impersonation(entry map[string]any, most int) string {
 	list := func(key, all string) string {
 		if list, _ := entry[key].([]string); len(list) > 0 {
-			return words(list, all, most)
+			return words(withName(list, "paths"), all, most) // a path has no resource
 		}
 		return all
 	}
@@ -96,10 +96,13 @@ func words(list []string, all string, most int) string {
 }
 
 // groupNames returns API groups with a name for the core group.
-func groupNames(groups []string) []string {
-	out := slices.Clone(groups)
+func groupNames(groups []string) []string { return withName(groups, "core") }
+
+// withName returns a list with a name for its empty entry.
+func withName(list []string, name string) []string {
+	out := slices.Clone(list)
 	if i := slices.Index(out, ""); i >= 0 {
-		out[i] = "core"
+		out[i] = name
 	}
 	return out
 }
