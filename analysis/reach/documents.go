@@ -164,7 +164,7 @@ func (x *expansion) originDenials() {
 // of them certainly gives everything there.
 func (x *expansion) originBinding(namespace string) bool {
 	access := x.n.world.Access
-	writings := slices.DeleteFunc(x.writings("edit-documents", writGroup, "rolebindings", namespace), func(w writing) bool {
+	writings := slices.DeleteFunc(x.writings("edit-documents", writGroup, "rolebindings", namespace, nil), func(w writing) bool {
 		return x.isContained(kindRoleBinding, namespace, w.name)
 	})
 	if len(writings) == 0 {

@@ -69,16 +69,21 @@ type writing struct {
 }
 
 // writings returns the ways to write a document: it is created, or one that is there is edited.
-func (x *expansion) writings(edge, group, resource, namespace string) (out []writing) {
+// known are documents there, of which each is tried if any may be edited.
+func (x *expansion) writings(edge, group, resource, namespace string, known func() []string) (out []writing) {
 	a := ask{verbs: writes, group: group, resources: []string{resource}, isNamed: true}
 	best, v := x.best(&a, namespace, nil)
 	if v.class == never {
 		return nil
 	}
 	names := []string{best.name}
-	if best.name != "" && best.name != standIn {
+	if best.verb != "create" {
 		a.verbs = edits
-		names = x.namesOf(target{verb: best.verb, group: group, resource: resource})
+		if best.name != standIn {
+			names = x.namesOf(target{verb: best.verb, group: group, resource: resource})
+		} else if known != nil {
+			names = append(known(), names...)
+		}
 	}
 	for _, name := range names {
 		a.name = name
@@ -104,8 +109,24 @@ func (x *expansion) namesOf(t target) (out []string) {
 	return tables.Entries(out)
 }
 
+// bindingsIn returns the names of bindings of Kubernetes in a namespace, one of each role.
+func (w *world) bindingsIn(namespace string) []string {
+	if w.bindings == nil {
+		w.bindings = make(map[string][]string)
+		seen := make(map[[2]string]bool)
+		for _, b := range w.Access.Bindings.All() {
+			if of := [2]string{b.Namespace, b.Role}; b.Family == tables.FamilyKubernetes && !seen[of] {
+				seen[of] = true
+				w.bindings[b.Namespace] = append(w.bindings[b.Namespace], b.Name)
+			}
+		}
+	}
+	return slices.Clone(w.bindings[namespace])
+}
+
 // bind adds the hops that bind a role in a namespace. It reports whether one of them certainly
-// gives everything there.
+// gives everything there. Whoever may only edit bindings needs one of that role: the API server
+// does not let the role of a binding be changed, and asks for create where there is no binding.
 func (x *expansion) bind(namespace string) bool {
 	resource := "clusterrolebindings"
 	if namespace != "" {
@@ -114,7 +135,7 @@ func (x *expansion) bind(namespace string) bool {
 	if !x.mayAsk("bind", rbacGroup, "roles") && !x.mayAsk("bind", rbacGroup, "clusterroles") {
 		return false
 	}
-	for _, written := range x.writings("bind", rbacGroup, resource, namespace) {
+	for _, written := range x.writings("bind", rbacGroup, resource, namespace, func() []string { return x.n.world.bindingsIn(namespace) }) {
 		existing := x.n.world.Access.Bindings.At(tables.BindingKey(tables.FamilyKubernetes, namespace, written.name))
 		for _, role := range x.kubernetesRoles(namespace) {
 			if existing.Role != "" && existing.Role != tables.RoleKey(role.Family, role.Namespace, role.Name) || len(role.Kubernetes) == 0 {
@@ -122,14 +143,21 @@ func (x *expansion) bind(namespace string) bool {
 			}
 			h := written.hop
 			h.requests = slices.Clone(written.requests)
+			if existing.Role == "" && h.requests[0].verb != "create" {
+				h.class, h.assumes = max(h.class, Assumed), []string{"there is a binding of that role"}
+			}
 			if !x.takes(&h, target{verb: "bind", group: rbacGroup, resource: plurals[role.Kind], namespace: namespace, name: role.Name}, false) {
 				continue
 			}
 			c := newBinding(role, namespace, written.name, x.n.identity.own())
 			c.isNew = existing.Role == ""
 			x.change(h, c)
-			if grantsAll(role) && h.class == Certain {
+			switch {
+			case !grantsAll(role):
+			case h.class == Certain:
 				return true
+			case written.name == standIn:
+				return false // another role under the same assumption gives no more
 			}
 		}
 	}
