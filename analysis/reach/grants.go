@@ -125,8 +125,9 @@ func (w *world) bindingsIn(namespace string) []string {
 }
 
 // bind adds the hops that bind a role in a namespace. It reports whether one of them certainly
-// gives everything there. Whoever may only edit bindings needs one of that role: the API server
-// does not let the role of a binding be changed, and asks for create where there is no binding.
+// gives everything there. An identity that may edit bindings, but not create them, needs one of
+// that role: the API server does not let the role of a binding be changed, and asks for create
+// if the binding does not exist.
 func (x *expansion) bind(namespace string) bool {
 	resource := "clusterrolebindings"
 	if namespace != "" {

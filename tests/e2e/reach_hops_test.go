@@ -53,11 +53,11 @@ func (w *walk) follow(t *testing.T, hops []*hop) error {
 	return nil
 }
 
-// retried tries again for a while what is forbidden: an authorizer hears of changed roles and
-// bindings a little later.
+// retried tries again for a while what is forbidden: an authorizer learns about changed roles
+// and bindings by a watch.
 func (w *walk) retried(do func() error) error {
 	err := do()
-	for end := time.Now().Add(1 * time.Second); err != nil && time.Now().Before(end); err = do() {
+	for end := time.Now().Add(3 * time.Second); err != nil && time.Now().Before(end); err = do() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	return err
