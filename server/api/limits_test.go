@@ -278,7 +278,7 @@ func TestSheddingOfWhoCan(t *testing.T) {
 	_, o := endpoints(f, nil)
 	h := New(o)
 	list := func() int {
-		body := `{"kind":"ResourceAccessReview","apiVersion":"v1","spec":{"verb":"fails","resourceKind":"Pod"}}`
+		body := `{"kind":"ResourceAccessReview","apiVersion":"v1","spec":{"verb":"get","resourceKind":"Pod"}}`
 		return send(h, http.MethodPost, "/api/v1/ns/hammer/resourceaccessreviews", strings.NewReader(body)).Code
 	}
 	var callers sync.WaitGroup

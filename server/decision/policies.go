@@ -39,6 +39,8 @@ type Policies interface {
 	// Keeps reports whether this revision decides q as an earlier revision decided requests
 	// with this key: with d. It returns false at points whose decisions have no key.
 	Keeps(q Question, d Answer, earlier string, key []byte) bool
+	// WhoCan lists the principals that r is allowed for; r has neither user nor groups.
+	WhoCan(ctx context.Context, r *Request) WhoCan
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
@@ -125,6 +127,9 @@ func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }
 
 // Keeps returns false.
 func (Unavailable) Keeps(Question, Answer, string, []byte) bool { return false }
+
+// WhoCan lists no principal.
+func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.Failed(string(u)) }
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }

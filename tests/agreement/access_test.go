@@ -12,7 +12,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/server/api/origin"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/gate"
@@ -263,16 +262,9 @@ func compareWhoCan(t *testing.T, seed uint64, world *access.World, e *engine.Eng
 		}
 		request.User, decoded.User = "", ""
 		want := world.WhoCan(request)
-		got := origin.WhoCan(t.Context(), e, *decoded, func(r *decision.Request) decision.Decision { return e.Access(t.Context(), r) })
-		var except []string
-		for _, one := range want.Except {
-			except = append(except, one.Kind+" "+one.Name)
-		}
-		slices.Sort(except)
-		users := slices.Concat(want.Users, want.ServiceAccounts)
-		slices.Sort(users)
-		wanted := fmt.Sprintf("users %q groups %q except %q", users, want.Groups, slices.Compact(except))
-		given := fmt.Sprintf("users %q groups %q except %q", got.Users, got.Groups, got.Except)
+		got := e.WhoCan(context.Background(), decoded)
+		wanted := fmt.Sprintf("users %q groups %q accounts %q except %v", want.Users, want.Groups, want.ServiceAccounts, want.Except)
+		given := fmt.Sprintf("users %q groups %q accounts %q except %v", got.Users, got.Groups, got.ServiceAccounts, got.Except)
 		if left := slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.HasPrefix(w, "pod security is left out") }); left != want.PodLeftOut && want.Reason == "" {
 			t.Fatalf("world %d, who can %s: got warnings %q, oracle leaves pod security out: %v", seed, request.JSON(), got.Warnings, want.PodLeftOut)
 		}

@@ -84,7 +84,7 @@ func (a *Decider) Try(ctx context.Context, p decision.Policies, q *decision.Requ
 // Review is Decide for a review, which belongs to a cluster and lacks what only the
 // cluster knows. It completes q.
 func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Request) *decision.Decision {
-	if err := a.Place(q); err != nil {
+	if err := a.assignCluster(q); err != nil {
 		return a.Undecided(err.Error())
 	}
 	return a.decide(r, p, review{q, a}, q)
@@ -96,6 +96,19 @@ func (a *Decider) Undecided(cause string) *decision.Decision {
 	return point.Failed[decision.Decision](cause)
 }
 
+// WhoCan lists principals, within the time its caller leaves.
+func (a *Decider) WhoCan(r *http.Request, p decision.Policies, q *decision.Request) decision.WhoCan {
+	if err := a.assignCluster(q); err != nil {
+		return decision.WhoCan{}.Failed(err.Error())
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.service.Budget(r))
+	defer cancel()
+	w, _ := point.Protect(ctx, &a.service.Guard, decision.WhoCan{}.Failed, func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
+		return p.WhoCan(ctx, q), nil
+	})
+	return w
+}
+
 // Labels are the labels of a cluster, nil if they are unknown.
 func (a *Decider) Labels(cluster string) map[string]string {
 	if a.Clusters == nil {
@@ -104,9 +117,9 @@ func (a *Decider) Labels(cluster string) map[string]string {
 	return a.Clusters.Labels(cluster)
 }
 
-// Place sets the cluster and tenant of a review. It returns an error if the
+// assignCluster sets the cluster and tenant of a review. It returns an error if the
 // cluster is unknown.
-func (a *Decider) Place(r *decision.Request) error {
+func (a *Decider) assignCluster(r *decision.Request) error {
 	if a.Clusters == nil {
 		return nil
 	}

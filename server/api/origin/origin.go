@@ -5,7 +5,6 @@
 package origin
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -72,7 +71,7 @@ func isVersion(version string) bool {
 }
 
 // answer appends the answer to q to b.
-func (s *Reviews) answer(r *http.Request, p decision.Policies, v review, q *asked, b []byte) ([]byte, *exchange.Refusal) {
+func (s *Reviews) answer(r *http.Request, p decision.Policies, v review, q *question, b []byte) ([]byte, *exchange.Refusal) {
 	caller := auth.CallerOf(r.Context())
 	if v == subjectReview && q.user == "" && q.group == "" {
 		if caller == nil {
@@ -85,7 +84,7 @@ func (s *Reviews) answer(r *http.Request, p decision.Policies, v review, q *aske
 	}
 	if v == resourceReview {
 		refused := s.Service.Listing(func() *exchange.Refusal {
-			w := s.whoCan(r, p.AtNow(), q.request)
+			w := s.Decider.WhoCan(r, p, &q.request)
 			b = appendWhoCan(access.AppendReceived(b, q.received), &w)
 			return nil
 		})
@@ -101,19 +100,9 @@ func (s *Reviews) answer(r *http.Request, p decision.Policies, v review, q *aske
 	return appendStatus(access.AppendReceived(b, q.received), d), nil
 }
 
-// whoCan lists principals, within the time that the caller leaves.
-func (s *Reviews) whoCan(r *http.Request, p decision.Policies, q decision.Request) Principals {
-	if err := s.Decider.Place(&q); err != nil {
-		return Principals{Failure: err.Error()}
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.Service.Budget(r))
-	defer cancel()
-	return WhoCan(ctx, p, q, func(one *decision.Request) decision.Decision { return s.Decider.Try(ctx, p, one) })
-}
-
 // checkRight refuses a caller that asks about others without the right to. On a listener
 // without callers' credentials, nothing is refused.
-func (s *Reviews) checkRight(r *http.Request, p decision.Policies, v review, q *asked, caller *auth.Caller) *exchange.Refusal {
+func (s *Reviews) checkRight(r *http.Request, p decision.Policies, v review, q *question, caller *auth.Caller) *exchange.Refusal {
 	aboutSelf := v == subjectReview && q.group == "" && caller.Is(q.user)
 	if s.Service.Rule.IsOpen() || aboutSelf {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// asked is what a review asks.
-type asked struct {
+// question is what a review asks.
+type question struct {
 	received decision.Value
 	request  decision.Request // without a subject
 	user     string
@@ -18,8 +18,8 @@ type asked struct {
 
 // question decodes a review. Unknown keys are rejected, because they could restrict the
 // question.
-func (v review) question(value decision.Value, version, namespace string) (*asked, *exchange.Refusal) {
-	q := &asked{received: value}
+func (v review) question(value decision.Value, version, namespace string) (*question, *exchange.Refusal) {
+	q := &question{received: value}
 	if !value.IsObject() {
 		return nil, exchange.BadRequest("", "the body is not a JSON object")
 	}
@@ -73,7 +73,7 @@ func (f *reader) metadata(metadata decision.Value, namespace string) {
 	}
 }
 
-func (f *reader) spec(v review, spec decision.Value, q *asked) {
+func (f *reader) spec(v review, spec decision.Value, q *question) {
 	f.Under = "spec."
 	r := &q.request
 	for key, member := range spec.Members() {

@@ -64,16 +64,25 @@ func qualified(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// appendWhoCan ends an answer with the status of a ResourceAccessReview. The form has no
-// room for exceptions but its error.
-func appendWhoCan(b []byte, w *Principals) []byte {
-	b = decision.AppendStrings(append(b, `"userNames":`...), w.Users)
+// appendWhoCan ends an answer with the status of a ResourceAccessReview. Service
+// accounts are users. The form has no room for exceptions but its error.
+func appendWhoCan(b []byte, w *decision.WhoCan) []byte {
+	users := slices.Concat(w.Users, w.ServiceAccounts)
+	slices.Sort(users)
+	b = decision.AppendStrings(append(b, `"userNames":`...), slices.Compact(users))
 	b = decision.AppendStrings(append(b, `,"groupNames":`...), w.Groups)
-	warnings := w.Warnings
-	if len(w.Except) > 0 && len(w.Groups) > 0 {
-		warnings = append(slices.Clip(warnings), "may not hold for: "+strings.Join(w.Except, ", "))
+	warnings := slices.Clone(w.Warnings)
+	if w.EvaluationError == "" && w.Reason != "" {
+		warnings = append(warnings, w.Reason)
 	}
-	if text := access.EvaluationErrorText(w.Failure, warnings); text != "" {
+	if len(w.Except) > 0 && len(w.Groups) > 0 {
+		names := make([]string, len(w.Except))
+		for i, e := range w.Except {
+			names[i] = e.Kind + " " + e.Name
+		}
+		warnings = append(warnings, "may not hold for: "+strings.Join(names, ", "))
+	}
+	if text := access.EvaluationErrorText(w.EvaluationError, warnings); text != "" {
 		b = jsontext.AppendString(append(b, `,"evaluationError":`...), text)
 	}
 	return append(b, "}}\n"...)

@@ -57,10 +57,14 @@ _denials contains row if {
 	row[3].action == "deny"
 }
 
-_pods contains row if some row in data.compiled.deny.pods
+_pods contains row if {
+	not _engine.whoCan
+	some row in data.compiled.deny.pods
+}
 
 # Pod security does not read the verb.
 _pods contains row if {
+	not _engine.whoCan
 	some other in _others
 	other.verb == input.verb
 	some row in data.compiled.deny.pods with input as other
