@@ -293,7 +293,7 @@ func TestSpoiltSQL(t *testing.T) {
 		t.Skip("sqlite3 is not installed")
 	}
 	tried, noticed := map[string]int{}, map[string]int{}
-	for seed := range worlds(t, 2) {
+	for seed := range min(4, worlds(t, 2)) { // a few show what is noticed
 		rows, questions := drawn(t, seed)
 		script := db.table(rows, true)
 		var kinds []string
