@@ -82,7 +82,7 @@ func (x *expansion) writings(edge, group, resource, namespace string, known func
 		if best.name != standIn {
 			names = x.namesOf(target{verb: best.verb, group: group, resource: resource})
 		} else if known != nil {
-			names = append(known(), names...)
+			names = slices.Concat(known(), names)
 		}
 	}
 	for _, name := range names {
@@ -121,7 +121,7 @@ func (w *world) bindingsIn(namespace string) []string {
 			}
 		}
 	}
-	return slices.Clone(w.bindings[namespace])
+	return w.bindings[namespace]
 }
 
 // bind adds the hops that bind a role in a namespace. It reports whether one of them certainly
