@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/tables"
@@ -15,11 +16,15 @@ func quoted(name, mark string) string {
 	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
 }
 
+// The characters of a text that are not ordinary in a pattern. A Replacer is made once: it
+// is built at its first use, which costs more than the pattern.
+var (
+	likeEscapes = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+	globEscapes = strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]")
+)
+
 // likePattern returns a pattern for LIKE with ESCAPE '!'.
-func likePattern(p *pattern) string {
-	escapes := strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
-	return patternWith(p, "%", "_", escapes.Replace)
-}
+func likePattern(p *pattern) string { return patternWith(p, "%", "_", likeEscapes.Replace) }
 
 // patternWith returns a pattern with other wildcards.
 func patternWith(p *pattern, run, one string, escape func(string) string) string {
@@ -50,7 +55,7 @@ func (postgres) placeholder(n int, value any) string {
 	case float64:
 		kind = "float8"
 	}
-	return fmt.Sprintf("$%d::%s", n, kind)
+	return "$" + strconv.Itoa(n) + "::" + kind
 }
 
 func (postgres) isNumbered() bool { return true }
@@ -185,8 +190,7 @@ func (sqlite) binary(text string) string { return text + " COLLATE BINARY" }
 func (sqlite) parameter(placeholder string) string { return placeholder }
 
 func (sqlite) matches(text string, p *pattern, arg func(string) string) string {
-	escapes := strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]")
-	return text + " GLOB " + arg(patternWith(p, "*", "?", escapes.Replace))
+	return text + " GLOB " + arg(patternWith(p, "*", "?", globEscapes.Replace))
 }
 
 func (sqlite) slashes(text string, slash func() string) string {

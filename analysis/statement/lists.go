@@ -93,8 +93,9 @@ func until(at stage) (of rule.Attributes) {
 func byVerb(r *Request, matches func(*Request) bool) uint8 {
 	bits := Bit(matches(r))
 	if r.Subresource == "" && r.Path == "" {
-		for i, in := range r.asStreams() {
-			bits |= Bit(matches(&in)) << (i + 1)
+		streams := r.asStreams()
+		for i := range streams {
+			bits |= Bit(matches(&streams[i])) << (i + 1)
 		}
 	}
 	return bits

@@ -23,12 +23,13 @@ func (q *Question) allowed(ctx context.Context, world *statement.World, p decisi
 		Name: slices.Contains(q.open, "name"), Namespace: slices.Contains(q.open, "namespace"),
 		Labels: slices.Contains(q.open, "labels"), NamespaceLabels: slices.Contains(q.open, "namespaceLabels"),
 	}}
-	r := StatementRequest(asked)
+	r := StatementRequest(asked).KeepWords()
 	r.Cluster = cmp.Or(r.Cluster, world.Access.Cluster)
 	a.Request = r
 	list, until := RulesOf(world, r, a.Open.Namespace, dates.Of(p.Now()))
 	c, used := filter.Allowed(list, a)
 	out.Until = until
+	out.Matched = slices.Grow(out.Matched, len(used))
 	for _, s := range sorted(used) {
 		out.Matched = append(out.Matched, matched(world, s))
 	}

@@ -171,7 +171,7 @@ func placesOf(ctx context.Context, world *statement.World, p decision.Policies, 
 	if err := tables.CheckCluster(world.Access.Cluster, asked.Cluster); err != nil {
 		return nil, nil, err
 	}
-	r := filters.StatementRequest(asked)
+	r := filters.StatementRequest(asked).KeepWords()
 	r.Cluster = cmp.Or(r.Cluster, world.Access.Cluster)
 	list, until := filters.RulesOf(world, r, true, dates.Of(p.Now()))
 	settled := filters.SettledBy(ctx, p, asked, []string{"namespace", "name", "namespaceLabels"})
