@@ -224,7 +224,7 @@ func (a Asked) close(t *tree) *tree {
 		t = t.replace(func(l *test) *tree {
 			labels := a.Request.NamespaceLabels
 			if l.attr.kind != namespaceLabelsAttribute {
-				return leafOf(*l)
+				return nil
 			}
 			value, ok := labels[l.key]
 			switch l.kind {

@@ -13,7 +13,7 @@ func bind(t *tree, c *Columns) *tree {
 	return t.replace(func(l *test) *tree {
 		switch {
 		case l.kind == isOpaque:
-			return leafOf(*l)
+			return nil
 		case l.kind == isUnknown:
 			return c.bindUnknown(l)
 		case l.kind == hasPair, l.kind == hasLabel:

@@ -30,7 +30,7 @@ var (
 func narrow(t *tree, a attribute, value string) *tree {
 	return t.replace(func(l *test) *tree {
 		if l.attr != a {
-			return leafOf(*l)
+			return nil
 		}
 		switch l.kind {
 		case isIn:
@@ -39,7 +39,7 @@ func narrow(t *tree, a attribute, value string) *tree {
 			return known(l.glob.matches(value))
 		default:
 		}
-		return leafOf(*l)
+		return nil
 	})
 }
 
@@ -55,7 +55,7 @@ func withPair(t *tree, key, value string) *tree {
 		case l.key == key && l.kind == hasPair:
 			return known(l.label == value)
 		}
-		return leafOf(*l)
+		return nil
 	})
 }
 
@@ -163,7 +163,7 @@ func list(t *tree, in string, isNamespaced bool) listing {
 			if l.kind == isIn && l.attr == itemNamespace && slices.Contains(l.values, "") {
 				return isOneOf(itemNamespace, slices.DeleteFunc(slices.Clone(l.values), func(v string) bool { return v == "" })...)
 			}
-			return leafOf(*l)
+			return nil
 		})
 	}
 	out := listing{requests: []ListRequest{}, isWhole: true}

@@ -127,7 +127,7 @@ func (p *Places) Others(named map[string]bool) (Kind, *Node, error) {
 		case l.kind == isIn && l.attr == itemNamespace:
 			return isOneOf(itemNamespace, slices.DeleteFunc(slices.Clone(l.values), isNamed)...)
 		}
-		return leafOf(*l)
+		return nil
 	})
 	if err := opaqueIn(here); err != nil {
 		return Never, nil, err

@@ -90,7 +90,7 @@ func (p *parts) in(namespace string, labels map[string]string, to *parts) {
 						return never
 					case maybe:
 					}
-					return leafOf(*l)
+					return nil
 				})
 			} else {
 				t = map[truth]*tree{yes: always, no: never}[known]

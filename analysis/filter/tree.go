@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -204,7 +205,8 @@ func isOneOf(a attribute, values ...string) *tree {
 	if len(values) == 0 {
 		return never
 	}
-	values = slices.Sorted(slices.Values(values))
+	values = slices.Clone(values)
+	slices.Sort(values)
 	return leafOf(test{kind: isIn, attr: a, values: slices.Compact(values)})
 }
 
@@ -239,7 +241,7 @@ func pair(labels attribute, key string, value *string) *tree {
 	return leafOf(test{kind: hasPair, attr: labels, key: key, label: *value})
 }
 
-// replace returns the tree with each leaf replaced by what f returns for it.
+// replace returns the tree with each leaf replaced by what f returns for it; nil keeps it.
 func (t *tree) replace(f func(*test) *tree) *tree {
 	switch t.operator {
 	case constant:
@@ -252,9 +254,9 @@ func (t *tree) replace(f func(*test) *tree) *tree {
 			if l.each = t.each.replace(f); l.each.is(false) {
 				return never
 			}
-			return f(&l)
+			t = leafOf(l)
 		}
-		return f(t.test)
+		return cmp.Or(f(t.test), t)
 	case and, or:
 	}
 	kids := make([]*tree, len(t.kids))
