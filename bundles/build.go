@@ -12,7 +12,6 @@ import (
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/directory"
-	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -109,11 +108,9 @@ func revision(files map[string][]byte) string {
 	return digest(files, func(path string) bool { return !IsTest(path) })
 }
 
-// RegoHash returns a hash of the Rego in the bundle, tests included. Bundles with the same
-// hash differ only in data, so Check returns the same for them.
-func (b *Bundle) RegoHash() string {
-	return digest(b.Files, func(path string) bool { return path != DataPath && path != footprint.Path })
-}
+// RegoHash returns a hash of the modules that an engine loads. Bundles with the same hash
+// differ only in data and tests, so one compilation does for all of them.
+func (b *Bundle) RegoHash() string { return digest(b.Files, isModule) }
 
 // Hash returns a hash of the files that isIncluded selects by their paths.
 func (b *Bundle) Hash(isIncluded func(path string) bool) string { return digest(b.Files, isIncluded) }

@@ -177,7 +177,7 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 func compileLater(b *bundles.Bundle) func() (*ast.Compiler, error) {
 	modules := make(map[string][]byte)
 	for path, text := range b.Files {
-		if strings.HasSuffix(path, ".rego") {
+		if strings.HasSuffix(path, ".rego") && !bundles.IsTest(path) {
 			modules[path] = text
 		}
 	}

@@ -66,3 +66,28 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]
 		})
 	}
 }
+
+// Generated tests change with each role, and no engine loads them: the rules are compiled again
+// only if one of them changed.
+func TestOtherTestsKeepTheCompiledRules(t *testing.T) {
+	first := activateDocuments(t, ofClusters, Options{})
+	result, list := translator.New(translator.Options{Tests: true}).Translate(t.Context(), source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(ofClusters)}}})
+	if result == nil {
+		t.Fatal(list)
+	}
+	tested, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := Activate(t.Context(), tested, Options{Last: first})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.queries.compiler != first.queries.compiler {
+		t.Error("the rules were compiled again, though only tests differ")
+	}
+	other := activateDocuments(t, ofClusters+"---\n"+denyEverywhere, Options{Last: first})
+	if other.queries.compiler == first.queries.compiler {
+		t.Error("another rule was not compiled")
+	}
+}
