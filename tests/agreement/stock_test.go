@@ -333,6 +333,7 @@ func bothWays(t *testing.T, bundle *bundles.Bundle, o engine.Options) [2]*engine
 		if engines[i], err = engine.Activate(context.Background(), bundle, o); err != nil {
 			t.Fatal(err)
 		}
+		o.Last = engines[i] // the modules are the same
 		if got := len(engines[i].ByOPA()); got != 3 && byOPA || got != 0 && !byOPA {
 			t.Fatalf("by OPA: got %q", engines[i].ByOPA())
 		}

@@ -10,11 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
-	"github.com/open-policy-agent/opa/v1/tester"
 
 	"github.com/writ-policy/writ/bundles"
 	library "github.com/writ-policy/writ/rego"
@@ -46,11 +44,11 @@ func TestGeneratedTestsNoticeChanges(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, dir)
-			if failed, err := b.failed(b.modules, b.data, isTested); err != nil || len(failed) > 0 {
-				t.Fatalf("got %v and %q for the bundle as it is, want none", err, failed)
+			if failed := b.failed(t, b.data, isTested); len(failed) > 0 {
+				t.Fatalf("got %q for the bundle as it is, want none", failed)
 			}
-			b.changeTables(t, gate.Times(2)) // each change compiles a bundle and runs its tests
-			b.changeRego(t, gate.Times(1))
+			b.changeTables(t, gate.Times(2))
+			b.changeRego(t, gate.Times(1)) // each change compiles a bundle
 		})
 	}
 }
@@ -59,9 +57,10 @@ func isTested(string) bool { return true }
 
 // tested is a built bundle as OPA loads it.
 type tested struct {
-	modules map[string]*ast.Module
-	text    map[string]string
-	data    map[string]any
+	modules  map[string]*ast.Module
+	compiler *ast.Compiler // nil until tests run
+	text     map[string]string
+	data     map[string]any
 }
 
 func newBundle(t *testing.T, dir string) *tested {
@@ -95,35 +94,44 @@ func newBundle(t *testing.T, dir string) *tested {
 	return b
 }
 
-// failed returns the tests that fail with modules and data, of the files for which isIncluded
-// is true. The error is that of modules that do not compile.
-func (b *tested) failed(modules map[string]*ast.Module, data any, isIncluded func(path string) bool) (failed []string, err error) {
-	ctx := context.Background()
-	store := inmem.NewFromObject(map[string]any{"compiled": data})
-	txn, err := store.NewTransaction(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer store.Abort(ctx, txn)
+// compiled returns modules without the tests that are not included, and their compiler. The
+// error is that of modules that do not compile.
+func compiled(modules map[string]*ast.Module, isIncluded func(path string) bool) (map[string]*ast.Module, *ast.Compiler, error) {
 	included := make(map[string]*ast.Module)
 	for path, module := range modules {
 		if !bundles.IsTest(path) || strings.HasPrefix(path, "compiled/tests/") && isIncluded(path) {
 			included[path] = module
 		}
 	}
-	var results chan *tester.Result
-	library.Compile(func() {
-		results, err = tester.NewRunner().SetCompiler(ast.NewCompiler()).SetStore(store).SetModules(included).SetTimeout(2*time.Minute).RunTests(ctx, txn)
-	})
-	if err != nil {
-		return nil, err
+	compiler := ast.NewCompiler()
+	library.Compile(func() { compiler.Compile(included) })
+	if compiler.Failed() {
+		return nil, nil, compiler.Errors
 	}
-	for result := range results {
-		if !result.Pass() {
-			failed = append(failed, result.Package+"."+result.Name)
+	return included, compiler, nil
+}
+
+// failed returns the tests that fail with data, of the files for which isIncluded is true.
+func (b *tested) failed(t *testing.T, data any, isIncluded func(path string) bool) []string {
+	t.Helper()
+	if b.compiler == nil {
+		var err error
+		if b.modules, b.compiler, err = compiled(b.modules, isTested); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return failed, nil
+	modules := maps.Clone(b.modules)
+	maps.DeleteFunc(modules, func(path string, _ *ast.Module) bool { return bundles.IsTest(path) && !isIncluded(path) })
+	return failing(t, modules, b.compiler, data)
+}
+
+func failing(t *testing.T, modules map[string]*ast.Module, compiler *ast.Compiler, data any) []string {
+	t.Helper()
+	failed, _, err := Failing(t.Context(), compiler, modules, inmem.NewFromObject(map[string]any{"compiled": data}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return failed
 }
 
 // score counts the changes that tests notice.
@@ -184,11 +192,7 @@ func (b *tested) changeTables(t *testing.T, n int) {
 	}
 	var s score
 	for _, c := range some(changes, n) {
-		failed, err := b.failed(b.modules, c.data, isTested)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.add(c.what, failed)
+		s.add(c.what, b.failed(t, c.data, isTested))
 	}
 	s.check(t, "tables", noticed)
 }
@@ -255,11 +259,11 @@ func (b *tested) changeRego(t *testing.T, n int) {
 				continue
 			}
 			modules[c[0]] = module
-			failed, err := b.failed(modules, b.data, func(path string) bool {
+			included, compiler, err := compiled(modules, func(path string) bool {
 				return strings.HasPrefix(path, "compiled/tests/"+folder) || folder == "deny_resources/" && strings.HasPrefix(path, "compiled/tests/deny")
 			})
 			if err == nil { // OPA loads no bundle that does not compile
-				s.add(c[0]+": "+c[1], failed)
+				s.add(c[0]+": "+c[1], failing(t, included, compiler, b.data))
 			}
 		}
 		scores[folder] = s
