@@ -181,6 +181,9 @@ func (p *sqlPrinter) leaf(l *test, list func() string) string {
 		}
 		return "(" + name + " IS " + strings.ToUpper(strconv.FormatBool(l.truth)) + ")"
 	case isMissing:
+		if c.key != "" && c.kind == booleanType { // which has neither a number nor a text
+			return "(NOT " + p.isTruth(name, true, key) + " AND NOT " + p.isTruth(name, false, key) + ")"
+		}
 		return "(" + p.value(c) + " IS NULL)"
 	case isUnknown:
 		return "(" + name + " IS NULL)"

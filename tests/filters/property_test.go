@@ -217,6 +217,38 @@ func TestEmptyLabels(t *testing.T) {
 	}
 }
 
+// A boolean in a JSON object is missing where the object lacks it or has null, and not where it
+// is false.
+func TestMissingBooleans(t *testing.T) {
+	entry := map[string]any{"type": customType, "filters": map[string]any{"fields": map[string]any{
+		"bound": map[string]any{"allowed": []string{""}},
+	}}}
+	p := activate(t, []map[string]any{metricSource, policyOf([]any{entry})})
+	question := map[string]any{"request": map[string]any{"user": "u", "cluster": map[string]any{"name": "c"}, "type": customType}, "columns": columnsInJSON}
+	rows := []map[string]any{{"fields": map[string]any{"bound": false}}, {"fields": map[string]any{"bound": true}}, {"fields": map[string]any{}}, {"fields": map[string]any{"bound": nil}}}
+	if want := selected(t, p, decision.Visibility, question, rows); !slices.Equal(want, []int{2, 3}) {
+		t.Fatal(want)
+	}
+	databases := []func(*testing.T) *database{sqlite}
+	if os.Getenv("DATABASES") != "" {
+		databases = append(databases, postgres, mariadb)
+	}
+	for _, open := range databases {
+		db := open(t)
+		if db == nil {
+			continue
+		}
+		a, refused := answer(t, p, decision.Visibility, db.target, question)
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		got := db.run(t, db.table(rows, false)+db.prepared("SELECT id FROM items WHERE "+a.Query.(string)+" ORDER BY id", a.Args))
+		if !slices.Equal(got[0], []int{2, 3}) {
+			t.Errorf("%s: got rows %v of %s", db.target, got[0], a.Query)
+		}
+	}
+}
+
 // A row may have a number of more than 64 bits where the column is an object of JSON or is
 // unsigned. A filter that left such a literal out would show what it hides.
 func TestNumbersOfManyBits(t *testing.T) {
