@@ -64,6 +64,15 @@ func (p *Pages) Next(owner, question, cursor string, limit int) (Part, error) {
 	return k.part(offset, cmp.Or(limit, len(k.list.Items))), nil
 }
 
+// Revision returns the revision of the list that a cursor belongs to, nil if it is not kept.
+func (p *Pages) Revision(cursor string) *Made {
+	id, _, _ := parseCursor(cursor)
+	if k, found := p.kept.get(id, p.Now(), func(*kept) bool { return true }); found {
+		return &k.list.Made
+	}
+	return nil
+}
+
 func (k *kept) part(offset, limit int) Part {
 	end := min(offset+limit, len(k.list.Items))
 	out := Part{List: k.list, Items: k.list.Items[offset:end], Offset: offset}

@@ -78,11 +78,7 @@ func (a *API) Get() http.HandlerFunc {
 // List answers with the namespaces that the user may reach, or with their changes.
 func (a *API) List() http.HandlerFunc {
 	return a.handler(func(w http.ResponseWriter, r *http.Request, p decision.Policies) (any, *exchange.Refusal) {
-		f, refused := formOf(r, true)
-		if refused != nil {
-			return nil, refused
-		}
-		q, refused := a.parse(r)
+		q, f, refused := a.parseList(r)
 		if refused != nil {
 			return nil, refused
 		}
@@ -100,7 +96,14 @@ func (a *API) List() http.HandlerFunc {
 // handler returns a handler that writes what answer returns, as JSON; nil has been written.
 func (a *API) handler(answer func(http.ResponseWriter, *http.Request, decision.Policies) (any, *exchange.Refusal)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		p, refused := a.Service.Policies(w, r)
+		p := a.Service.Current()
+		var of exchange.Revision = p
+		if _, cursor, ok := strings.Cut(r.URL.Query().Get("continue"), "."); ok {
+			if made := a.pages.Revision(cursor); made != nil {
+				of = made
+			}
+		}
+		refused := a.Service.Require(w, r, of)
 		var object any
 		if refused == nil {
 			object, refused = answer(w, r, p)

@@ -64,10 +64,11 @@ type form struct {
 	hasColumns bool
 }
 
-// formOf returns the first form that the header Accept has of those there are.
+// formOf returns the first form that the header Accept has of those there are. isList states
+// that the answer is a list of objects, and not one or a watch.
 func formOf(r *http.Request, isList bool) (*form, *exchange.Refusal) {
 	ofMetadata := metadata
-	if isList && r.URL.Query().Get("watch") == "" {
+	if isList {
 		ofMetadata += "List"
 	}
 	f := &form{includes: metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))}

@@ -58,6 +58,16 @@ func (a *API) questionOf(r *http.Request) (*query, *exchange.Refusal) {
 	}, nil
 }
 
+// parseList reads the request for a list or a watch, and how it is to be written.
+func (a *API) parseList(r *http.Request) (*query, *form, *exchange.Refusal) {
+	q, refused := a.parse(r)
+	if refused != nil {
+		return nil, nil, refused
+	}
+	f, refused := formOf(r, !q.options.Watch)
+	return q, f, refused
+}
+
 // parse reads the parameters of a list or a watch.
 func (a *API) parse(r *http.Request) (*query, *exchange.Refusal) {
 	q, refused := a.questionOf(r)

@@ -154,12 +154,24 @@ func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Requ
 // preconditions. The answer names the revision, a refusal as well.
 func (s *Service) Policies(w http.ResponseWriter, r *http.Request) (decision.Policies, *Refusal) {
 	policies := s.Current()
-	s.setRevision(w.Header(), policies.Revision())
+	return policies, s.Require(w, r, policies)
+}
+
+// Revision is a revision that answers. Sequence is zero where it has no number.
+type Revision interface {
+	Revision() string
+	Sequence() int64
+}
+
+// Require checks the request's preconditions on the revision that answers it, and names the
+// revision in the answer.
+func (s *Service) Require(w http.ResponseWriter, r *http.Request, of Revision) *Refusal {
+	s.setRevision(w.Header(), of.Revision())
 	required, refused := readPrecondition(r.Header)
 	if refused == nil {
-		refused = required.check(policies)
+		refused = required.check(of)
 	}
-	return policies, refused
+	return refused
 }
 
 // Decide decides a question at a point within the Budget of a request. It counts the

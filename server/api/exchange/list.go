@@ -12,6 +12,9 @@ type List struct {
 	Form Form
 	// Check, if set, refuses a request before anything else.
 	Check func(*http.Request) *Refusal
+	// Kept, if set, returns the revision of which an answer is kept for the request; nil if
+	// the active one answers it.
+	Kept func(*http.Request) Revision
 	// Answer returns the answer as JSON. At most MaxListing of them run at a time.
 	Answer func(*http.Request, decision.Policies) ([]byte, *Refusal)
 }
@@ -38,8 +41,14 @@ func (s *Service) list(w http.ResponseWriter, r *http.Request, e *List) (answer 
 			return nil, refused
 		}
 	}
-	policies, refused := s.Policies(w, r)
-	if refused != nil {
+	policies := s.Current()
+	var of Revision = policies
+	if e.Kept != nil {
+		if kept := e.Kept(r); kept != nil {
+			of = kept
+		}
+	}
+	if refused := s.Require(w, r, of); refused != nil {
 		return nil, refused
 	}
 	refused = s.Listing(func() *Refusal {

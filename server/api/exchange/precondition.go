@@ -3,8 +3,6 @@ package exchange
 import (
 	"net/http"
 	"strconv"
-
-	"github.com/writ-policy/writ/server/decision"
 )
 
 // Headers that are preconditions of a request on the revision that answers it. The
@@ -48,17 +46,17 @@ func readPrecondition(header http.Header) (p precondition, refused *Refusal) {
 }
 
 var (
-	errOtherRevision = &Refusal{Status: http.StatusPreconditionFailed, Message: "the active revision is not the one that " + RevisionHeader + " names"}
-	errOlderRevision = &Refusal{Status: http.StatusPreconditionFailed, Message: "the sequence number of the active revision is below " + MinSequenceHeader}
+	errOtherRevision = &Refusal{Status: http.StatusPreconditionFailed, Message: "the revision that answers is not the one that " + RevisionHeader + " names"}
+	errOlderRevision = &Refusal{Status: http.StatusPreconditionFailed, Message: "the sequence number of the revision that answers is below " + MinSequenceHeader}
 )
 
-// check returns the refusal if the policies do not meet the precondition. The caller
+// check returns the refusal if a revision does not meet the precondition. The caller
 // may repeat the request, here or elsewhere.
-func (p precondition) check(policies decision.Policies) *Refusal {
+func (p precondition) check(of Revision) *Refusal {
 	switch {
-	case p.revision != "" && p.revision != policies.Revision():
+	case p.revision != "" && p.revision != of.Revision():
 		return errOtherRevision
-	case policies.Sequence() < p.sequence:
+	case of.Sequence() < p.sequence:
 		return errOlderRevision
 	}
 	return nil

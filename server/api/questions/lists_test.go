@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/writ-policy/writ/server/decision"
 )
 
 // TestLists wants the namespaces of the caller for every caller, and those of others for
@@ -51,11 +53,64 @@ func TestLists(t *testing.T) {
 }
 
 func list(h http.Handler, token, address string) (int, string) {
+	w := listWith(h, token, address, nil)
+	return w.Code, w.Body.String()
+}
+
+func listWith(h http.Handler, token, address string, header map[string]string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/v1/lists/"+address, nil)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
+	for key, value := range header {
+		r.Header.Set(key, value)
+	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Code, w.Body.String()
+	return w
+}
+
+// laterRevision is active after the first page of a list.
+type laterRevision struct{ decision.Policies }
+
+func (laterRevision) Revision() string           { return "later" }
+func (laterRevision) Sequence() int64            { return 7 }
+func (l laterRevision) AtNow() decision.Policies { return l }
+
+// All pages of a list are of one revision, which they name, and which must meet what a request
+// requires.
+func TestPagesOfARevision(t *testing.T) {
+	isLater := false
+	h := openAs(t, 0, func(e decision.Policies) decision.Policies {
+		if isLater {
+			return laterRevision{e}
+		}
+		return e
+	})
+	const first = "pods?verb=get&limit=1"
+	var page struct{ Revision, Next string }
+	if err := json.Unmarshal(listWith(h, "t-a", first, nil).Body.Bytes(), &page); err != nil || page.Next == "" {
+		t.Fatal(err, page)
+	}
+	isLater = true
+	next := first + "&cursor=" + page.Next
+	for _, row := range []struct {
+		address, header, value string
+		code                   int
+		revision               string
+	}{
+		{next, "", "", 200, page.Revision},
+		{next, "Writ-Revision", page.Revision, 200, page.Revision},
+		{next, "Writ-Revision", "later", 412, page.Revision},
+		{next, "Writ-Min-Sequence", "0", 200, page.Revision},
+		{next, "Writ-Min-Sequence", "7", 412, page.Revision},
+		{first, "Writ-Min-Sequence", "7", 200, "later"},
+		{first, "Writ-Revision", page.Revision, 412, "later"},
+		{first + "&cursor=eA", "Writ-Revision", "later", 410, "later"},
+	} {
+		got := listWith(h, "t-a", row.address, map[string]string{row.header: row.value})
+		if got.Code != row.code || got.Header().Get("Writ-Revision") != row.revision || row.code == 200 && !strings.Contains(got.Body.String(), `"revision":"`+row.revision) {
+			t.Errorf("%s with %s %s: got %d %v %s, want %d of %s", row.address, row.header, row.value, got.Code, got.Header(), got.Body, row.code, row.revision)
+		}
+	}
 }

@@ -59,6 +59,12 @@ const documents = `
 // open returns the handlers for callers of a token file.
 func open(t *testing.T, maxAnswer int) http.Handler {
 	t.Helper()
+	return openAs(t, maxAnswer, func(e decision.Policies) decision.Policies { return e })
+}
+
+// openAs is open with other active policies in place of those of documents.
+func openAs(t *testing.T, maxAnswer int, active func(decision.Policies) decision.Policies) http.Handler {
+	t.Helper()
 	files := []source.File{{Path: "all.yaml", Content: []byte(documents)}}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: files})
 	if result == nil {
@@ -81,7 +87,7 @@ func open(t *testing.T, maxAnswer int) http.Handler {
 		t.Fatal(err)
 	}
 	s := exchange.New(exchange.Options{
-		Current: func() decision.Policies { return e }, Metrics: metrics.New(), MaxBody: 1 << 20, MaxValues: 1000, MaxInFlight: 4, Timeout: time.Hour,
+		Current: func() decision.Policies { return active(e) }, Metrics: metrics.New(), MaxBody: 1 << 20, MaxValues: 1000, MaxInFlight: 4, Timeout: time.Hour,
 		Logger: slog.New(slog.DiscardHandler),
 		Rule:   auth.Rule{Authenticator: tokens, Loopback: true, Auditors: []string{"sec"}},
 	})
