@@ -7,7 +7,7 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 )
 
-// What a list is written as does not depend on how a request states that it is no watch.
+// A list is written as a list, however a request states that it does not watch.
 func TestFormOfLists(t *testing.T) {
 	for _, row := range []struct {
 		query, suffix string
