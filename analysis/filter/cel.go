@@ -69,30 +69,32 @@ func (p *celPrinter) join(kids []*tree, op string) string {
 	return "(" + strings.Join(out, op) + ")"
 }
 
+// present is true if the item has a member, which is not null.
+func present(member string) string { return "has(" + member + ") && " + member + " != null" }
+
 // field returns a field of the item, and a condition that it has a value.
-func (p *celPrinter) field(name string) (value, present string) {
+func (p *celPrinter) field(name string) (value, isThere string) {
 	key := p.arg(name)
 	value = "item.fields[" + key + "]"
-	return value, "(has(item.fields) && " + key + " in item.fields && " + value + " != null)"
+	return value, "(" + present("item.fields") + " && " + key + " in item.fields && " + value + " != null)"
 }
 
 // text returns the text of an attribute, empty for a missing one.
 func (p *celPrinter) text(a attribute) string {
-	var value, present string
+	var value, isThere string
 	switch a.kind {
-	case nameAttribute:
-		value, present = "item.name", "has(item.name)"
-	case namespaceAttribute:
-		value, present = "item.namespace", "has(item.namespace)"
+	case nameAttribute, namespaceAttribute:
+		value = "item." + a.String()
+		isThere = present(value)
 	case elementAttribute:
 		return "e"
 	default:
-		value, present = p.field(a.key)
+		value, isThere = p.field(a.key)
 	}
 	if a.or != nil {
-		return "(" + present + " && " + value + ` != "" ? ` + value + " : " + p.text(*a.or) + ")"
+		return "(" + isThere + " && " + value + ` != "" ? ` + value + " : " + p.text(*a.or) + ")"
 	}
-	return "(" + present + " ? " + value + ` : "")`
+	return "(" + isThere + " ? " + value + ` : "")`
 }
 
 func (p *celPrinter) leaf(l *test) string {
@@ -103,9 +105,9 @@ func (p *celPrinter) leaf(l *test) string {
 		return p.like(l)
 	}
 	labels := "item." + l.attr.String()
-	value, present := "", ""
+	value, isThere := "", ""
 	if l.attr.kind == fieldAttribute {
-		value, present = p.field(l.attr.key)
+		value, isThere = p.field(l.attr.key)
 	}
 	switch l.kind {
 	case isNumber:
@@ -113,24 +115,24 @@ func (p *celPrinter) leaf(l *test) string {
 		for _, n := range l.numbers {
 			out = append(out, value+" == "+p.arg(n.value))
 		}
-		return present + " && (" + strings.Join(out, " || ") + ")"
+		return isThere + " && (" + strings.Join(out, " || ") + ")"
 	case isBoolean:
-		return present + " && " + value + " == " + strconv.FormatBool(l.truth)
+		return isThere + " && " + value + " == " + strconv.FormatBool(l.truth)
 	case isMissing, listIsNull:
-		return "!" + present
+		return "!" + isThere
 	case isOfType:
 		return "true"
 	case hasPair:
 		key := p.arg(l.key)
-		return "has(" + labels + ") && " + key + " in " + labels + " && " + labels + "[" + key + "] == " + p.arg(l.label)
+		return present(labels) + " && " + key + " in " + labels + " && " + labels + "[" + key + "] == " + p.arg(l.label)
 	case hasLabel:
-		return "has(" + labels + ") && " + p.arg(l.key) + " in " + labels
+		return present(labels) + " && " + p.arg(l.key) + " in " + labels
 	case isUnknown:
-		return "!has(" + labels + ")"
+		return "!(" + present(labels) + ")"
 	case listIsStar:
-		return present + " && size(" + value + ") == 1 && " + value + "[0] == " + p.arg("*")
+		return isThere + " && size(" + value + ") == 1 && " + value + "[0] == " + p.arg("*")
 	default: // listHas
-		return present + " && " + value + `.exists(e, e != "" && ` + p.print(l.each) + ")"
+		return isThere + " && " + value + `.exists(e, e != "" && ` + p.print(l.each) + ")"
 	}
 }
 
@@ -142,8 +144,8 @@ func (p *celPrinter) like(l *test) string {
 	}
 	expression := p.arg("(?s)^" + patternWith(l.glob, run, one, regexp.QuoteMeta) + "$")
 	if l.column.kind == integerType {
-		value, present := p.field(l.attr.key)
-		return present + " && string(" + value + ").matches(" + expression + ")"
+		value, isThere := p.field(l.attr.key)
+		return isThere + " && string(" + value + ").matches(" + expression + ")"
 	}
 	return p.text(l.attr) + ".matches(" + expression + ")"
 }

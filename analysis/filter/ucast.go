@@ -88,19 +88,16 @@ func (p *ucastPrinter) print(t *tree, holds bool) *Node {
 	return p.leaf(t.test, holds)
 }
 
-func (p *ucastPrinter) field(op string, c *column, value any) *Node {
-	if slices.Contains(p.without, op) && op != "in" {
-		p.add(operatorWord, fieldName(c), nil)
-	}
+func fieldNode(op string, c *column, value any) *Node {
 	return &Node{"field", op, fieldName(c), value}
 }
 
 // missing is true where the column has no value.
-func (p *ucastPrinter) missing(c *column, holds bool) *Node {
+func missing(c *column, holds bool) *Node {
 	if holds {
-		return p.field("eq", c, nil)
+		return fieldNode("eq", c, nil)
 	}
-	return p.field("ne", c, nil)
+	return fieldNode("ne", c, nil)
 }
 
 // among is true if the column has one of values; if holds is false, it has another one.
@@ -108,9 +105,9 @@ func (p *ucastPrinter) among(c *column, values []any, holds bool) *Node {
 	equal := slices.Contains(p.without, "in") || len(values) == 1
 	switch {
 	case holds && !equal:
-		return p.field("in", c, values)
+		return fieldNode("in", c, values)
 	case !holds && !equal && !slices.Contains(p.without, "not"):
-		return compound("not", p.field("in", c, values))
+		return compound("not", fieldNode("in", c, values))
 	}
 	op, together := "eq", "or"
 	if !holds {
@@ -118,17 +115,17 @@ func (p *ucastPrinter) among(c *column, values []any, holds bool) *Node {
 	}
 	nodes := make([]*Node, len(values))
 	for i, v := range values {
-		nodes[i] = p.field(op, c, v)
+		nodes[i] = fieldNode(op, c, v)
 	}
 	return compound(together, nodes...)
 }
 
 // present prints what is false where the column has no value.
-func (p *ucastPrinter) present(c *column, node *Node, holds bool) *Node {
+func presentIn(c *column, node *Node, holds bool) *Node {
 	if holds {
-		return compound("and", p.missing(c, false), node)
+		return compound("and", missing(c, false), node)
 	}
-	return compound("or", p.missing(c, true), node)
+	return compound("or", missing(c, true), node)
 }
 
 func (p *ucastPrinter) leaf(l *test, holds bool) *Node {
@@ -151,25 +148,25 @@ func (p *ucastPrinter) leaf(l *test, holds bool) *Node {
 		for i, n := range l.numbers {
 			values[i] = n.value
 		}
-		return p.present(c, p.among(c, values, holds), holds)
+		return presentIn(c, p.among(c, values, holds), holds)
 	case isBoolean:
 		if l.fromGlob != nil {
 			p.add(booleanGlob, l.attr.String(), l.fromGlob)
 		}
-		return p.present(c, p.among(c, []any{l.truth}, holds), holds)
+		return presentIn(c, p.among(c, []any{l.truth}, holds), holds)
 	case isMissing:
-		return p.missing(c, holds)
+		return missing(c, holds)
 	case hasPair:
-		return p.present(c, p.among(c, []any{l.label}, holds), holds)
+		return presentIn(c, p.among(c, []any{l.label}, holds), holds)
 	case hasLabel:
-		return p.missing(c, !holds)
+		return missing(c, !holds)
 	case isUnknown:
-		return p.missing(c, holds)
+		return missing(c, holds)
 	case isOfType: // the type is a promise of the caller here
 		if holds {
-			return compound("or", p.missing(c, true), p.missing(c, false))
+			return compound("or", missing(c, true), missing(c, false))
 		}
-		return compound("and", p.missing(c, true), p.missing(c, false))
+		return compound("and", missing(c, true), missing(c, false))
 	case listIsNull, listIsStar, listHas, isOpaque: // refused before anything is printed
 	}
 	panic("unknown test")
@@ -183,12 +180,12 @@ func (p *ucastPrinter) in(c *column, texts []string, holds bool) *Node {
 	}
 	node := p.among(c, values, holds)
 	if !slices.Contains(texts, "") {
-		return p.present(c, node, holds)
+		return presentIn(c, node, holds)
 	}
 	if holds {
-		return compound("or", p.missing(c, true), node)
+		return compound("or", missing(c, true), node)
 	}
-	return compound("and", p.missing(c, false), node)
+	return compound("and", missing(c, false), node)
 }
 
 // like prints a pattern with at most one star between two texts, or one on each side.
@@ -207,6 +204,8 @@ func (p *ucastPrinter) like(l *test, holds bool) *Node {
 		p.add(globSlash, l.attr.String(), g)
 	case len(texts) != 2 && !isContains:
 		p.add(globMiddle, l.attr.String(), g)
+	case slices.Contains(p.without, "contains"): // a variant has all operators of patterns or none
+		p.add(operatorWord, l.attr.String(), g)
 	}
 	if g.hasOne() || len(texts) != 2 && !isContains {
 		return &Node{}
@@ -215,32 +214,29 @@ func (p *ucastPrinter) like(l *test, holds bool) *Node {
 	add := func(node *Node, holds bool) {
 		if !holds {
 			node = compound("not", node)
-			if slices.Contains(p.without, "not") {
-				p.add(operatorWord, fieldName(c), g)
-			}
 		}
 		nodes = append(nodes, node)
 	}
 	if isContains {
-		add(p.field("contains", c, texts[1]), holds)
+		add(fieldNode("contains", c, texts[1]), holds)
 	} else {
 		if texts[0] != "" {
-			add(p.field("startswith", c, texts[0]), holds)
+			add(fieldNode("startswith", c, texts[0]), holds)
 		}
 		if texts[1] != "" {
-			add(p.field("endswith", c, texts[1]), holds)
+			add(fieldNode("endswith", c, texts[1]), holds)
 		}
 		if short := tooShort(texts[0], texts[1]); len(short) > 0 {
 			nodes = append(nodes, p.among(c, short, !holds))
 		}
 	}
 	if g.path {
-		add(p.field("contains", c, "/"), !holds)
+		add(fieldNode("contains", c, "/"), !holds)
 	}
 	if holds {
-		return p.present(c, compound("and", nodes...), true)
+		return presentIn(c, compound("and", nodes...), true)
 	}
-	return p.present(c, compound("or", nodes...), false)
+	return presentIn(c, compound("or", nodes...), false)
 }
 
 // tooShort returns the values that begin and end with two texts, which overlap in them.

@@ -3,6 +3,7 @@ package filters
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/writ-policy/writ/analysis/filter"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/filters"
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // nodeOf returns a filter in UCAST.
@@ -101,6 +104,47 @@ func compareCEL(t *testing.T, a *filters.Answer, rows []map[string]any, want []i
 		}
 	}
 	return differs(got, want)
+}
+
+// A member of an item that is null is a missing one, for expressions of CEL as for decisions.
+func TestNullInCEL(t *testing.T) {
+	null := map[string]any{"name": nil, "namespace": nil, "labels": nil, "namespaceLabels": nil, "fields": nil}
+	rows := []map[string]any{null, {}}
+	visible := activate(t, []map[string]any{metricSource, policyOf([]any{
+		map[string]any{"type": "pods", "visibility": "all", "filters": map[string]any{"names": map[string]any{"denied": []string{"a*"}}, "namespaces": map[string]any{"denied": []string{"b"}}}},
+		map[string]any{"type": "nodes", "filters": map[string]any{"names": map[string]any{"allowed": []string{"*"}}, "labels": map[string]string{"k": "x"}}},
+		map[string]any{"type": "alerts", "filters": map[string]any{"namespaces": map[string]any{"denied": []string{"b*"}}}},
+		map[string]any{"type": customType, "filters": map[string]any{"fields": map[string]any{"phase": map[string]any{"denied": []string{"a*"}}, "size": map[string]any{"denied": []string{"1"}}}}},
+	})})
+	d := draw{rand.New(rand.NewPCG(gate.Seed(), 2))}
+	granted, questions := accessCase(t, d, usersOfWorld...)
+	for _, kind := range []string{"pods", "nodes", "alerts", customType} {
+		question := map[string]any{"request": map[string]any{"user": "u", "cluster": map[string]any{"name": "c"}, "type": kind}, "columns": columnsOf}
+		a, refused := answer(t, visible, decision.Visibility, "cel", question)
+		if refused != nil {
+			t.Fatal(kind, refused)
+		}
+		var want []int
+		if len(selected(t, visible, decision.Visibility, question, rows[1:])) == 1 {
+			want = []int{0, 1}
+		}
+		if problem := compareCEL(t, a, rows, want); problem != "" {
+			t.Errorf("%s: %s: %s", kind, problem, encode(a))
+		}
+	}
+	for _, q := range questions {
+		a, refused := answer(t, granted, decision.Access, "cel", q)
+		if refused != nil {
+			continue
+		}
+		want := []int{0, 1}
+		if len(selected(t, granted, decision.Access, q, rows[1:])) == 0 {
+			want = nil
+		}
+		if problem := compareCEL(t, a, rows, want); problem != "" {
+			t.Errorf("%s: %s: %s", encode(q), problem, encode(a))
+		}
+	}
 }
 
 // isName matches what an API server has as names, namespaces and values of labels.
