@@ -13,16 +13,14 @@ import (
 func BenchmarkBundle(b *testing.B) {
 	for _, n := range []int{1000, 100_000} {
 		access := translated(n)
-		files := compiledFiles(b, access)
-		made, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), files)
-		check(b, err)
+		made := assembled(b, tables.List{access}, map[string]any{"access": access})
 		archive := tarball(b, made)
 		steps := []struct {
 			name string
 			do   func() error
 		}{
 			{"assemble", func() error {
-				_, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), files)
+				_, err := assemble(tables.List{access}, nil, BuildOptions{}, made.Data, rego.Files(), compiledFiles())
 				return err
 			}},
 			{"write", func() error { return made.WriteTar(io.Discard) }},
@@ -31,7 +29,7 @@ func BenchmarkBundle(b *testing.B) {
 		}
 		for _, step := range steps {
 			b.Run(fmt.Sprintf("%s/%d", step.name, n), func(b *testing.B) {
-				b.SetBytes(int64(len(files[DataPath])))
+				b.SetBytes(int64(made.Data.Len()))
 				for b.Loop() {
 					check(b, step.do())
 				}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if library == nil {
 		library = rego.Files()
 	}
-	b, err := assemble(r.Tables, r.Counts, o, library, r.Files)
+	b, err := assemble(r.Tables, r.Counts, o, r.Data, library, r.Files)
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}
@@ -62,9 +63,12 @@ func notNil(counts map[string]int) map[string]int {
 
 // assemble joins the parts. It returns an error if two parts have the same file: a module of
 // the documents must not replace one of the library.
-func assemble(lowered tables.List, counts map[string]int, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
+func assemble(lowered tables.List, counts map[string]int, o BuildOptions, data tables.Text, parts ...map[string][]byte) (*Bundle, error) {
 	files := make(map[string][]byte)
 	taken := names{}
+	if err := taken.add(DataPath); err != nil {
+		return nil, err
+	}
 	for _, part := range parts {
 		for _, path := range slices.Sorted(maps.Keys(part)) {
 			if err := checkPath(path); err != nil {
@@ -77,12 +81,12 @@ func assemble(lowered tables.List, counts map[string]int, o BuildOptions, parts 
 		}
 	}
 	access := tables.Of[*tables.Access](lowered)
-	if _, ok := files[DataPath]; !ok || access == nil {
-		return nil, fmt.Errorf("%s not found", DataPath)
+	if access == nil {
+		return nil, errors.New("no access tables")
 	}
 	return &Bundle{
 		Manifest: Manifest{
-			Revision:    revision(files),
+			Revision:    revision(data, files),
 			Roots:       roots(),
 			RegoVersion: regoVersion,
 			Metadata: Metadata{
@@ -95,6 +99,7 @@ func assemble(lowered tables.List, counts map[string]int, o BuildOptions, parts 
 				Sequence:    o.Sequence,
 			},
 		},
+		Data:  data,
 		Files: files,
 		// As in the data, so that a bundle that was read equals one that was built.
 		Tables:   lowered.Data(),
@@ -103,16 +108,25 @@ func assemble(lowered tables.List, counts map[string]int, o BuildOptions, parts 
 }
 
 // revision returns the hash of the files that affect decisions: paths and contents, each
-// after its length, in the order of the paths.
-func revision(files map[string][]byte) string {
-	return digest(files, func(path string) bool { return !IsTest(path) })
+// after its length, in the order of the paths. The sum of the data stands for the data, which a
+// change makes again in part only.
+func revision(data tables.Text, files map[string][]byte) string {
+	all := maps.Clone(files)
+	sum := data.Sum()
+	all[DataPath] = sum[:]
+	return formerRevision(all)
+}
+
+// formerRevision is the revision of a bundle by a version of writ that hashed the whole data.
+func formerRevision(all map[string][]byte) string {
+	return digest(all, func(path string) bool { return !IsTest(path) })
 }
 
 // RegoHash returns a hash of the modules that an engine loads. Bundles with the same hash
 // differ only in data and tests, so one compilation does for all of them.
 func (b *Bundle) RegoHash() string { return digest(b.Files, isModule) }
 
-// Hash returns a hash of the files that isIncluded selects by their paths.
+// Hash returns a hash of the files that isIncluded selects by their paths, without the data.
 func (b *Bundle) Hash(isIncluded func(path string) bool) string { return digest(b.Files, isIncluded) }
 
 func digest(files map[string][]byte, isIncluded func(path string) bool) string {

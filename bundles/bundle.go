@@ -4,7 +4,8 @@
 //
 // # Design
 //
-// The revision is a hash over the names and contents of the files that affect decisions.
+// The revision is a hash over the names and contents of the files that affect decisions; of the
+// data over hashes of its lines, which are kept for those that a change leaves.
 // Generated tests and the metadata of the manifest do not affect decisions and do not enter
 // it: a server, which builds without tests, and `writ build` compute the same revision for
 // the same documents. A bundle contains no time of the build.
@@ -23,8 +24,10 @@ import (
 // Bundle is a bundle in memory. It is immutable.
 type Bundle struct {
 	Manifest Manifest
-	// Files are the contents of all files except .manifest and .signatures.json, by path
-	// without a leading slash: Rego modules, data, generated tests.
+	// Data is the content of compiled/data.json.
+	Data tables.Text
+	// Files are the contents of all files except that, .manifest and .signatures.json, by path
+	// without a leading slash: Rego modules, the footprint, generated tests.
 	Files map[string][]byte
 	// Signatures is the content of .signatures.json, nil in an unsigned bundle. It is not
 	// verified unless SignedBy is set.
@@ -32,7 +35,7 @@ type Bundle struct {
 	// SignedBy is the key that signed the bundle, as of ReadSigned; zero if the signature was
 	// not verified.
 	SignedBy Key
-	// Tables are the decoded compiled/data.json, so that a bundle that was built in this
+	// Tables are the decoded data, so that a bundle that was built in this
 	// process is not parsed again. Every bundle has the tables of access; of another family
 	// only if it has documents.
 	Tables tables.List

@@ -68,12 +68,27 @@ const generated = `package compiled.tests.access.r_test
 test_true if 1 == 1
 `
 
-// compiledFiles returns the files that a translator emits for tables.
-func compiledFiles(t testing.TB, access *tables.Access) map[string][]byte {
-	data, err := json.Marshal(map[string]any{"access": access})
+// dataOf returns the data of tables by their names.
+func dataOf(t testing.TB, members map[string]any) tables.Text {
+	data, err := json.Marshal(members)
 	check(t, err)
+	return tables.TextOf(data)
+}
+
+func accessData(t testing.TB, access *tables.Access) tables.Text {
+	return dataOf(t, map[string]any{"access": access})
+}
+
+// assembled returns the bundle of tables and of the files that a translator emits.
+func assembled(t testing.TB, list tables.List, members map[string]any) *Bundle {
+	b, err := assemble(list, nil, BuildOptions{}, dataOf(t, members), rego.Files(), compiledFiles())
+	check(t, err)
+	return b
+}
+
+// compiledFiles returns the files that a translator emits beside the data.
+func compiledFiles() map[string][]byte {
 	return map[string][]byte{
-		DataPath:                              data,
 		"compiled/extensions/dispatch.rego":   []byte(dispatch),
 		"compiled/tests/access/r_test.rego":   []byte(generated),
 		"writ/extensions/vip/vip_2erego.rego": []byte("package writ.extensions.vip\n\nholds(_, _) if 1 == 1\n"),
@@ -83,8 +98,8 @@ func compiledFiles(t testing.TB, access *tables.Access) map[string][]byte {
 func sample(t testing.TB) *Bundle {
 	t.Helper()
 	access := translated(3)
-	b, err := assemble(tables.List{access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
-	check(t, err)
+	b := assembled(t, tables.List{access}, map[string]any{"access": access})
+	b.Manifest.Metadata.Version = "v0"
 	return b
 }
 
@@ -109,14 +124,12 @@ func TestVisibility(t *testing.T) {
 		{"a source", tables.Visibility{Sources: []tables.MetricSource{{Name: "s"}}}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			access, files := translated(0), compiledFiles(t, translated(0))
+			access := translated(0)
+			members := map[string]any{"access": access}
 			if !row.empty {
-				data, err := json.Marshal(map[string]any{"access": access, "visibility_tables": row.tables})
-				check(t, err)
-				files[DataPath] = data
+				members["visibility_tables"] = row.tables
 			}
-			made, err := assemble(tables.List{access, &row.tables}, nil, BuildOptions{}, rego.Files(), files)
-			check(t, err)
+			made := assembled(t, tables.List{access, &row.tables}, members)
 			read, err := Read(bytes.NewReader(tarball(t, made)))
 			check(t, err)
 			want := &row.tables
@@ -136,6 +149,7 @@ func TestVisibility(t *testing.T) {
 
 func TestAssembleErrors(t *testing.T) {
 	access := translated(1)
+	data := accessData(t, access)
 	rows := []struct {
 		name string
 		path string
@@ -152,26 +166,27 @@ func TestAssembleErrors(t *testing.T) {
 		{"with a backslash", `writ\x.rego`, "must be a relative path"},
 		{"other data", "writ/data.json", "unknown kind of file"},
 		{"hidden", "writ/.x.rego", "unknown kind of file"},
+		{"second data", DataPath, "duplicate"},
 		{"second manifest", "compiled/.manifest", "unknown kind of file"},
 		{"webassembly", "compiled/policy.wasm", "unknown kind of file"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: nil})
+			_, err := assemble(tables.List{access}, nil, BuildOptions{}, data, rego.Files(), compiledFiles(), map[string][]byte{row.path: nil})
 			wantError(t, err, row.want)
 			wantError(t, err, fmt.Sprintf("%q", row.path))
 		})
 	}
-	_, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files())
-	wantError(t, err, "compiled/data.json")
+	_, err := assemble(nil, nil, BuildOptions{}, data, rego.Files())
+	wantError(t, err, "no access tables")
 }
 
 func TestRevisionDependsOnContent(t *testing.T) {
 	access := translated(2)
 	build := func(o BuildOptions, change func(files map[string][]byte)) *Bundle {
-		files := compiledFiles(t, access)
+		files := compiledFiles()
 		change(files)
-		b, err := assemble(tables.List{access}, nil, o, rego.Files(), files)
+		b, err := assemble(tables.List{access}, nil, o, accessData(t, access), rego.Files(), files)
 		check(t, err)
 		return b
 	}
@@ -239,7 +254,7 @@ func TestWriteTarIsReproducible(t *testing.T) {
 
 func TestManifest(t *testing.T) {
 	access := translated(2)
-	b, err := assemble(tables.List{access, new(tables.Visibility), new(tables.Gateway)}, map[string]int{"kubernetes/RoleBinding": 2, "kubernetes/ClusterRole": 2}, BuildOptions{Version: "v1.2.3", Commit: "c0ffee", Sequence: 7}, rego.Files(), compiledFiles(t, access))
+	b, err := assemble(tables.List{access, new(tables.Visibility), new(tables.Gateway)}, map[string]int{"kubernetes/RoleBinding": 2, "kubernetes/ClusterRole": 2}, BuildOptions{Version: "v1.2.3", Commit: "c0ffee", Sequence: 7}, accessData(t, access), rego.Files(), compiledFiles())
 	check(t, err)
 	got, err := b.Manifest.encode()
 	check(t, err)

@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			access := translated(1)
-			b, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: []byte(row.module + "\n")})
+			b, err := assemble(tables.List{access}, nil, BuildOptions{}, accessData(t, access), rego.Files(), compiledFiles(), map[string][]byte{row.path: []byte(row.module + "\n")})
 			check(t, err)
 			wantError(t, Check(b), row.want)
 		})
@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 func TestRegoHash(t *testing.T) {
 	build := func(n int, more map[string][]byte) string {
 		access := translated(n)
-		b, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), more)
+		b, err := assemble(tables.List{access}, nil, BuildOptions{}, accessData(t, access), rego.Files(), compiledFiles(), more)
 		check(t, err)
 		return b.RegoHash()
 	}

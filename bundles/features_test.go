@@ -2,12 +2,10 @@ package bundles
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -36,12 +34,7 @@ func TestReadFeatures(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			features := maps.Clone(stated)
 			features[row.feature] = true
-			files := compiledFiles(t, access)
-			data, err := json.Marshal(map[string]any{"access": access, tables.FeaturesKey: features})
-			check(t, err)
-			files[DataPath] = data
-			b, err := assemble(lowered, nil, BuildOptions{}, rego.Files(), files)
-			check(t, err)
+			b := assembled(t, lowered, map[string]any{"access": access, tables.FeaturesKey: features})
 			read, err := Read(bytes.NewReader(tarball(t, b)))
 			if row.want != "" {
 				if err == nil || !strings.Contains(err.Error(), row.want) {

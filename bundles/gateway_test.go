@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -40,12 +39,7 @@ func gatewayTablesOfOne() *tables.Gateway {
 // Gateway tables survive writing and reading; numbers keep their digits.
 func TestReadBackGateway(t *testing.T) {
 	access, gateway := translated(1), gatewayTablesOfOne()
-	files := compiledFiles(t, access)
-	data, err := json.Marshal(map[string]any{"access": access, "effective": gateway})
-	check(t, err)
-	files[DataPath] = data
-	b, err := assemble(tables.List{access, gateway}, nil, BuildOptions{}, rego.Files(), files)
-	check(t, err)
+	b := assembled(t, tables.List{access, gateway}, map[string]any{"access": access, "effective": gateway})
 	read, err := Read(bytes.NewReader(tarball(t, b)))
 	check(t, err)
 	for name, got := range map[string]*tables.Gateway{"built": tables.Of[*tables.Gateway](b.Tables), "read": tables.Of[*tables.Gateway](read.Tables)} {

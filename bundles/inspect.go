@@ -75,7 +75,7 @@ func inspect(c *collection, err error, keys *Keys) *Inspection {
 	files := maps.Clone(c.files)
 	delete(files, ManifestPath)
 	delete(files, SignaturesPath)
-	i.Content = revision(files)
+	i.Content = contentRevision(files, manifest.Revision)
 	if keys != nil {
 		key, err := keys.verify(c.files[SignaturesPath], content, files)
 		if err != nil {

@@ -31,11 +31,11 @@ func TestCompileFor(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			access := translated(1)
-			files := compiledFiles(t, access)
+			files := compiledFiles()
 			if row.extension != "" {
 				files[vip] = []byte("package writ.extensions.vip\n\n" + row.extension + "\n")
 			}
-			b, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), files)
+			b, err := assemble(tables.List{access}, nil, BuildOptions{}, accessData(t, access), rego.Files(), files)
 			check(t, err)
 			modules := map[string]*ast.Module{}
 			for path, text := range b.Files {

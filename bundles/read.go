@@ -93,13 +93,15 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	if b.Manifest, err = decodeManifest(manifest); err != nil {
 		return nil, err
 	}
-	if got := revision(b.Files); got != b.Manifest.Revision {
+	if got := contentRevision(b.Files, b.Manifest.Revision); got != b.Manifest.Revision {
 		return nil, fmt.Errorf("the revision in the manifest is %q, but %q according to the files", b.Manifest.Revision, got)
 	}
 	data, ok := b.Files[DataPath]
 	if !ok {
 		return nil, fmt.Errorf("no %s", DataPath)
 	}
+	b.Data = tables.TextOf(data)
+	delete(b.Files, DataPath)
 	if b.Tables, b.Features, err = decodeTables(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", DataPath, err)
 	}
@@ -114,4 +116,13 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 		return nil, fmt.Errorf("the cluster in the manifest is %q, but %q according to the data", stated.Cluster, access.Cluster)
 	}
 	return b, nil
+}
+
+// contentRevision returns the revision of the files, the data included. A bundle that an earlier
+// version of writ built has the revision stated, if it is that of all its files.
+func contentRevision(all map[string][]byte, stated string) string {
+	if got := revision(tables.TextOf(all[DataPath]), all); got == stated || formerRevision(all) != stated {
+		return got
+	}
+	return stated
 }

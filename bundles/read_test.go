@@ -136,6 +136,22 @@ func TestReadErrorsOfFiles(t *testing.T) {
 	}
 }
 
+// A bundle whose revision is a hash over the whole data, as an earlier version of writ built it,
+// is read, and not if the data is another.
+func TestReadFormerRevision(t *testing.T) {
+	b := sample(t)
+	now := b.Manifest.Revision
+	b.Manifest.Revision = formerRevision(b.contents())
+	read, err := Read(bytes.NewReader(tarball(t, b)))
+	check(t, err)
+	if got := read.Manifest.Revision; got != b.Manifest.Revision || got == now {
+		t.Errorf("got revision %s, want the former %s, not %s", got, b.Manifest.Revision, now)
+	}
+	b.Data = tables.TextOf(bytes.Replace(b.Data.Bytes(), []byte("pods"), []byte("secrets"), 1))
+	_, err = Read(bytes.NewReader(tarball(t, b)))
+	wantError(t, err, "according to the files")
+}
+
 // Data has to be understood whole, and by OPA and writ alike, even where the
 // revision is right.
 func TestReadRefusesData(t *testing.T) {
@@ -170,9 +186,9 @@ func TestReadRefusesData(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			b := sample(t)
-			b.Files[DataPath] = []byte(row.data)
+			b.Data = tables.TextOf([]byte(row.data))
 			b.Manifest.Metadata.Master = "m"
-			b.Manifest.Revision = revision(b.Files)
+			b.Manifest.Revision = revision(b.Data, b.Files)
 			_, err := Read(bytes.NewReader(packUp(t, members(t, b))))
 			wantError(t, err, row.want)
 		})
@@ -289,7 +305,7 @@ func FuzzDecode(f *testing.F) {
 	b := sample(f)
 	manifest, err := b.Manifest.encode()
 	check(f, err)
-	f.Add(b.Files[DataPath], manifest)
+	f.Add(b.Data.Bytes(), manifest)
 	f.Add([]byte(`{"access":{"roles":{"a":{},"b":{"kubernetes":[{"verbs":["get"]}]}}}}`), []byte(`{"revision":""}`))
 	f.Fuzz(func(t *testing.T, data, manifest []byte) {
 		if m, err := decodeManifest(manifest); err == nil {

@@ -188,8 +188,9 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 	if err := add(ManifestPath, manifest); err != nil {
 		return nil, err
 	}
-	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
-		if err := add(path, b.Files[path]); err != nil {
+	contents := b.contents()
+	for _, path := range slices.Sorted(maps.Keys(contents)) {
+		if err := add(path, contents[path]); err != nil {
 			return nil, err
 		}
 	}

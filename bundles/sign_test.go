@@ -94,7 +94,7 @@ func (r keyring) sign(t testing.TB, b *Bundle, by, says string) *Bundle {
 func other(t testing.TB) *Bundle {
 	t.Helper()
 	access := translated(1)
-	b, err := assemble(tables.List{access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
+	b, err := assemble(tables.List{access}, nil, BuildOptions{Version: "v0"}, accessData(t, access), rego.Files(), compiledFiles())
 	check(t, err)
 	return b
 }
@@ -106,7 +106,7 @@ func TestSignedBundles(t *testing.T) {
 		b := *good
 		b.Files = maps.Clone(good.Files)
 		change(&b)
-		b.Manifest.Revision = revision(b.Files)
+		b.Manifest.Revision = revision(b.Data, b.Files)
 		return &b
 	}
 	claims := func(hash string) *Bundle { return r.handSigned(t, good, hash) }
@@ -140,7 +140,7 @@ func TestSignedBundles(t *testing.T) {
 			b.Files["compiled/tests/access/r_test.rego"] = []byte("package compiled.tests.access.r_test")
 		}), `"compiled/tests/access/r_test.rego" is not what was signed`},
 		{"changed data", with(func(b *Bundle) {
-			b.Files[DataPath] = bytes.Replace(b.Files[DataPath], []byte("pods"), []byte("secrets"), 1)
+			b.Data = tables.TextOf(bytes.Replace(b.Data.Bytes(), []byte("pods"), []byte("secrets"), 1))
 		}), `"compiled/data.json" is not what was signed`},
 		{"another commit", with(func(b *Bundle) { b.Manifest.Metadata.Commit = "c0ffee" }), `".manifest" is not what was signed`},
 		{"a higher sequence number", with(func(b *Bundle) { b.Manifest.Metadata.Sequence = 99 }), `".manifest" is not what was signed`},
@@ -172,7 +172,7 @@ func (r keyring) handSigned(t testing.TB, b *Bundle, algorithm string) *Bundle {
 	hasher, err := bundle.NewSignatureHasher(bundle.HashingAlgorithm(algorithm))
 	check(t, err)
 	var infos []bundle.FileInfo
-	all := maps.Clone(b.Files)
+	all := b.contents()
 	all[ManifestPath] = manifest
 	for path, content := range all {
 		sum, err := hasher.HashFile(opaValue(t, path, content))
@@ -209,7 +209,7 @@ func TestFileHashIsThatOfOPA(t *testing.T) {
 	} {
 		compareHash(t, []byte(text))
 	}
-	compareHash(t, sample(t).Files[DataPath])
+	compareHash(t, sample(t).Data.Bytes())
 	if _, err := fileHash("data.json", []byte(`{"a":1,"a":2}`), sha256.New()); err == nil {
 		t.Error("a key twice: want an error")
 	}

@@ -13,7 +13,7 @@ func BenchmarkReadSigned(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		access := translated(n)
 		r := newKeyring(b)
-		built, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), compiledFiles(b, access))
+		built, err := assemble(tables.List{access}, nil, BuildOptions{}, accessData(b, access), rego.Files(), compiledFiles())
 		check(b, err)
 		archive := tarball(b, r.sign(b, built, "active", "active"))
 		for name, keys := range map[string]*Keys{"verified": r.keys, "unverified": nil} {

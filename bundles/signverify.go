@@ -19,7 +19,7 @@ func (b *Bundle) Verify(keys *Keys) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("verify the bundle: %w", err)
 	}
-	key, err := keys.verify(b.Signatures, manifest, b.Files)
+	key, err := keys.verify(b.Signatures, manifest, b.contents())
 	if err != nil {
 		return Key{}, fmt.Errorf("verify the bundle: %w", err)
 	}

@@ -57,10 +57,18 @@ func (b *Bundle) each(f func(path string, content []byte) error) error {
 			return fmt.Errorf("write %s: %w", SignaturesPath, err)
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
-		if err := f(path, b.Files[path]); err != nil {
+	files := b.contents()
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if err := f(path, files[path]); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// contents returns the files, with the data.
+func (b *Bundle) contents() map[string][]byte {
+	files := maps.Clone(b.Files)
+	files[DataPath] = b.Data.Bytes()
+	return files
 }

@@ -148,7 +148,7 @@ func BenchmarkPhases(b *testing.B) {
 		b.Run(fmt.Sprintf("emit/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := p.emit(tables, emit.Options{}); err != nil {
+				if _, _, _, err := p.emit(tables, emit.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -82,7 +82,7 @@ func TestBootstrapRoleIsReplaced(t *testing.T) {
 	}
 	r, _ := New(Options{}).Translate(t.Context(), bootstrapSnapshot(replaced))
 	again, _ := translator.Translate(t.Context(), bootstrapSnapshot(replaced))
-	if string(r.Files[dataPath]) != string(again.Files[dataPath]) {
+	if string(r.Data.Bytes()) != string(again.Data.Bytes()) {
 		t.Error("the data differs from that of a fresh translation")
 	}
 }

@@ -28,7 +28,7 @@ func holdsAnything(list []syntax.Undecoded) bool {
 
 // emptyOrigins reports the sources without a policy document, if there are several: the
 // documents of the others do not show that one of them is an unmounted volume.
-func emptyOrigins(snapshot source.Snapshot, files []decoded) (list diag.List) {
+func emptyOrigins(snapshot source.Snapshot, files []*decoded) (list diag.List) {
 	if len(snapshot.Origins) < 2 {
 		return nil
 	}

@@ -67,7 +67,7 @@ func TestNewFamily(t *testing.T) {
 		Features map[string]bool
 		Bells    bell.Table `json:"bell_tables"`
 	}
-	if err := json.Unmarshal(b.Files[bundles.DataPath], &data); err != nil {
+	if err := json.Unmarshal(b.Data.Bytes(), &data); err != nil {
 		t.Fatal(err)
 	}
 	if !data.Features["bells"] || !slices.Equal(data.Bells.Ringers["gate"], []string{"ann", "bob"}) && !slices.Equal(data.Bells.Ringers["gate"], []string{"bob", "ann"}) {

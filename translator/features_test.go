@@ -58,14 +58,14 @@ func TestFeaturesAgreeWithFiles(t *testing.T) {
 			continue
 		}
 		var data struct{ Features tables.Features }
-		if err := json.Unmarshal(r.Files[dataPath], &data); err != nil {
+		if err := json.Unmarshal(r.Data.Bytes(), &data); err != nil {
 			t.Fatal(err)
 		}
 		features := r.Tables.Features()
 		if !maps.Equal(data.Features, features) {
 			t.Errorf("%s: the data states %v, want %v", path, data.Features, features)
 		}
-		if found := featuresOf(r.Files); !maps.Equal(found, features) {
+		if found := featuresOf(r); !maps.Equal(found, features) {
 			t.Errorf("%s: the files hold %v, the features state %v", path, found, features)
 		}
 		for name, value := range features {
@@ -110,16 +110,16 @@ func snapshotsOf(t *testing.T, pattern string) map[string]source.Snapshot {
 	return suites
 }
 
-func featuresOf(files map[string][]byte) tables.Features {
+func featuresOf(r *Result) tables.Features {
 	var data map[string]any
-	_ = json.Unmarshal(files[dataPath], &data)
+	_ = json.Unmarshal(r.Data.Bytes(), &data)
 	_, gateway := data["effective"]
 	_, sessions := data["sessions"]
 	f := tables.Features{
 		"sessions": sessions, tables.FeatureGateway: gateway, tables.FeatureVisibility: false,
 		tables.FeatureDenyPolicies: false, tables.FeatureNamespaceLabels: false,
 	}
-	for path, content := range files {
+	for path, content := range r.Files {
 		deny := strings.HasPrefix(path, "compiled/deny/")
 		labels := (deny || strings.HasPrefix(path, "compiled/escalations/")) && bytes.Contains(content, []byte("input.namespaceLabels"))
 		f[tables.FeatureDenyPolicies] = f[tables.FeatureDenyPolicies] || deny

@@ -38,8 +38,8 @@ func FuzzTranslate(f *testing.F) {
 		if result != nil {
 			list = append(list, Lint(result, lint.Ends{Now: time.Unix(1_800_000_000, 0)})...)
 			list = append(list, LintAuthor(result, nil, lint.Author{User: "alice"}, time.Unix(1_800_000_000, 0))...)
-			if !json.Valid(result.Files[dataPath]) {
-				t.Errorf("got invalid JSON in the data: %s", result.Files[dataPath])
+			if !json.Valid(result.Data.Bytes()) {
+				t.Errorf("got invalid JSON in the data: %s", result.Data.Bytes())
 			}
 		}
 		for _, d := range list {

@@ -152,7 +152,7 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 		return out
 	}
 	var data bytes.Buffer
-	if err := json.Indent(&data, result.Files[dataPath], "", "  "); err != nil {
+	if err := json.Indent(&data, result.Data.Bytes(), "", "  "); err != nil {
 		t.Fatal(err)
 	}
 	out["want/data.json"] = data.Bytes()

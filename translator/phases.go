@@ -1,7 +1,6 @@
 package translator
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,6 +21,7 @@ type phases struct {
 	names      directory.Names
 	families   []Family
 	footprints footprint.Builder
+	emitted    map[tables.Table]map[string][]byte // the files of the last tables, with the same options
 }
 
 // lower reads documents together and returns their tables, and all diagnostics about them. The
@@ -51,35 +51,39 @@ func points(families []Family) []string {
 	return names
 }
 
-// dataPath is the path of the compiled data in a bundle.
-const dataPath = "compiled/data.json"
-
-// emit returns the files by their path in the bundle, and the footprint that is among
-// them. The error is of values JSON cannot hold, which a decoder never lets in.
-func (p *phases) emit(lowered tables.List, o emit.Options) (map[string][]byte, *footprint.Footprint, error) {
-	files := make(map[string][]byte)
-	data, err := CompiledData(lowered, lowered.Features())
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode %s: %w", dataPath, err)
+// emit returns the data, the files by their path in the bundle, and the footprint that is
+// among them. The error is of values JSON cannot hold, which a decoder never lets in.
+func (p *phases) emit(lowered tables.List, o emit.Options) (data tables.Text, files map[string][]byte, f *footprint.Footprint, err error) {
+	files = make(map[string][]byte)
+	if data, err = CompiledData(lowered, lowered.Features()); err != nil {
+		return data, nil, nil, fmt.Errorf("encode the data: %w", err)
 	}
-	f, text, err := p.footprints.Build(lowered)
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode %s: %w", footprint.Path, err)
+	if f, files[footprint.Path], err = p.footprints.Build(lowered); err != nil {
+		return data, nil, nil, fmt.Errorf("encode %s: %w", footprint.Path, err)
 	}
-	files[dataPath], files[footprint.Path] = data, text
 	if o.Tests {
-		stated, err := statedTests(data)
+		stated, err := statedTests(data.Bytes())
 		if err != nil {
-			return nil, nil, fmt.Errorf("encode %s: %w", statedPath, err)
+			return data, nil, nil, fmt.Errorf("encode %s: %w", statedPath, err)
 		}
 		if stated != nil {
 			files[statedPath] = stated
 		}
 	}
+	emitted := make(map[tables.Table]map[string][]byte, len(p.families))
 	for _, family := range p.families {
-		maps.Copy(files, family.Emit(tableOf(lowered, family), o))
+		table := tableOf(lowered, family)
+		own, ok := p.emitted[table]
+		if !ok {
+			own = family.Emit(table, o)
+		}
+		if table != nil {
+			emitted[table] = own
+		}
+		maps.Copy(files, own)
 	}
-	return files, f, nil
+	p.emitted = emitted
+	return data, files, f, nil
 }
 
 // tableOf returns the table of a family, empty if the list has none, nil if the family
@@ -96,27 +100,26 @@ func tableOf(list tables.List, family Family) tables.Table {
 
 // CompiledData returns data.compiled with sorted keys: the tables that are not empty, and
 // the features. Nil features are left out. The footprint is a file of its own.
-func CompiledData(lowered tables.List, features tables.Features) ([]byte, error) {
-	members := make(map[string][][]byte)
+func CompiledData(lowered tables.List, features tables.Features) (tables.Text, error) {
+	members := make(map[string]tables.Text)
 	if features != nil {
 		text, err := json.Marshal(features)
 		if err != nil {
-			return nil, err
+			return tables.Text{}, err
 		}
-		members[tables.FeaturesKey] = [][]byte{text}
+		members[tables.FeaturesKey] = tables.TextOf(text)
 	}
 	var err error
 	for _, table := range lowered.Data() {
 		if members[table.Key()], err = table.JSON(); err != nil {
-			return nil, err
+			return tables.Text{}, err
 		}
 	}
-	separator := []byte("{")
-	var parts [][]byte
+	separator := "{"
+	var all []tables.Text
 	for _, key := range slices.Sorted(maps.Keys(members)) {
-		parts = append(parts, separator, []byte(`"`+key+`":`))
-		parts = append(parts, members[key]...)
-		separator = []byte(",")
+		all = append(all, tables.TextOf([]byte(separator+`"`+key+`":`)), members[key])
+		separator = ","
 	}
-	return bytes.Join(append(parts, []byte("}\n")), nil), nil
+	return tables.JoinText(append(all, tables.TextOf([]byte("}\n")))...), nil
 }

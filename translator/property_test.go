@@ -103,7 +103,7 @@ func split(t *rapid.T, documents []string) source.Snapshot {
 var sources = regexp.MustCompile(`"source":"[^"]*"`)
 
 // data is what is emitted without the places documents were found at.
-func data(r *Result) string { return string(sources.ReplaceAll(r.Files[dataPath], nil)) }
+func data(r *Result) string { return string(sources.ReplaceAll(r.Data.Bytes(), nil)) }
 
 func translate(t *rapid.T, translator *Translator, s source.Snapshot) *Result {
 	result, list := translator.Translate(t.Context(), s)
@@ -164,8 +164,8 @@ func TestKeptFilesChangeNothing(t *testing.T) {
 			if !reflect.DeepEqual(gotList, wantList) {
 				t.Errorf("diagnostics: got %v, want %v", gotList, wantList)
 			}
-			if !bytes.Equal(got.Files[dataPath], want.Files[dataPath]) {
-				t.Errorf("got\n%s\nwant\n%s", got.Files[dataPath], want.Files[dataPath])
+			if !bytes.Equal(got.Data.Bytes(), want.Data.Bytes()) {
+				t.Errorf("got\n%s\nwant\n%s", got.Data.Bytes(), want.Data.Bytes())
 			}
 		}
 	})

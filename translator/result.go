@@ -29,7 +29,9 @@ type Result struct {
 	// Counts are the numbers of documents by family and kind, as "kubernetes/Role".
 	// DecisionTests are not among them: they are not part of a bundle.
 	Counts map[string]int
-	// Files are the emitted files by their path in a bundle.
+	// Data is the JSON of the tables.
+	Data tables.Text
+	// Files are the other emitted files by their path in a bundle.
 	Files map[string][]byte
 	// Footprint is what the documents can tell apart. It is also one of Files.
 	Footprint *footprint.Footprint
@@ -42,34 +44,6 @@ type Result struct {
 	Skipped []syntax.Skipped
 
 	grants *access.Resolved // keeps positions for Lint
-}
-
-// counts returns how many documents there are of each family and kind, containers
-// and their contents included.
-func counts(documents []syntax.Document) map[string]int {
-	type key struct{ family, kind string }
-	byKey := make(map[key]int)
-	var last key // most documents have the kind of the one before
-	same := 0
-	for _, d := range documents {
-		h := d.Meta()
-		if h.TestOnly {
-			continue
-		}
-		if k := (key{h.Family, h.Kind}); k != last {
-			byKey[last] += same
-			last, same = k, 0
-		}
-		same++
-	}
-	byKey[last] += same
-	n := make(map[string]int, len(byKey))
-	for k, count := range byKey {
-		if count > 0 {
-			n[k.family+"/"+k.kind] = count
-		}
-	}
-	return n
 }
 
 // Skipped returns the documents of other kinds of the last snapshot, also if it had

@@ -39,10 +39,10 @@ import (
 type Translator struct {
 	options Options
 
-	mu      sync.Mutex         // held through a whole translation
-	decoded map[string]decoded // by path: the files of the last snapshot
-	rego    rego.Budget        // of the files of the last snapshot
-	phases  *phases            // nil before the first snapshot and after one that was interrupted
+	mu      sync.Mutex          // held through a whole translation
+	decoded map[string]*decoded // by path: the files of the last snapshot
+	rego    rego.Budget         // of the files of the last snapshot
+	phases  *phases             // nil before the first snapshot and after one that was interrupted
 
 	families  func() []Family
 	kinds     syntax.Kinds
@@ -68,7 +68,7 @@ type decoded struct {
 func New(o Options) *Translator { return newTranslator(o, registered) }
 
 func newTranslator(o Options, families func() []Family) *Translator {
-	return &Translator{options: o, families: families, kinds: kindsOf(families())}
+	return &Translator{options: o, families: families, kinds: kindsOf(families()), decoded: make(map[string]*decoded)}
 }
 
 // Translate runs all phases. The list is sorted and holds the warnings of a good
@@ -117,13 +117,14 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if err := ctx.Err(); err != nil {
 		return nil, interrupted(list, err)
 	}
-	files, f, err := p.emit(lowered, emit.Options{Tests: t.options.Tests})
+	data, files, f, err := p.emit(lowered, emit.Options{Tests: t.options.Tests})
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
 	return &Result{
 		Tables:    lowered,
-		Counts:    counts(documents),
+		Counts:    d.Counts(),
+		Data:      data,
 		Files:     files,
 		Footprint: f,
 		Directory: d,
@@ -136,7 +137,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 // decode reads the files of a snapshot on all cores, those of the last one that
 // have not changed taken from memory. Documents are in the order of the files.
 func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state state) ([]syntax.Document, []skipped, []syntax.Undecoded, diag.List, error) {
-	files := make([]decoded, len(snapshot.Files))
+	files := make([]*decoded, len(snapshot.Files))
 	t.rego.Keep(func(yield func(string) bool) {
 		for _, file := range snapshot.Files {
 			if _, ok := t.kept(file, state); ok && !yield(file.Path) {
@@ -180,33 +181,30 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 
 // decodeFile reads one file. A panic ends in an error of that file: it would end
 // the process, for no caller is on this goroutine.
-func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options) (d decoded) {
+func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options) (d *decoded) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			d = decoded{File: syntax.File{List: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}}
+			d = &decoded{File: syntax.File{List: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}}
 		}
 	}()
 	decode := kinds.Decode
 	if file.Object {
 		decode = kinds.DecodeObject
 	}
-	return decoded{file.Hash, o, decode(file.Path, file.Content, o)}
+	return &decoded{file.Hash, o, decode(file.Path, file.Content, o)}
 }
 
 // kept returns a file of the last snapshot; false if it has changed.
-func (t *Translator) kept(file source.File, state state) (decoded, bool) {
-	kept, ok := t.decoded[file.Path]
-	return kept, ok && kept.hash == file.Hash && kept.options == state.decoding[file.Origin]
+func (t *Translator) kept(file source.File, state state) (*decoded, bool) {
+	kept := t.decoded[file.Path]
+	return kept, kept != nil && kept.hash == file.Hash && kept.options == state.decoding[file.Origin]
 }
 
 // keep remembers the files of this snapshot and forgets those of the last, and those whose
 // decoding another reason than their content ended.
-func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents []syntax.Document, others []skipped, undecoded []syntax.Undecoded, list diag.List) {
-	t.decoded = make(map[string]decoded, len(files))
+func (t *Translator) keep(snapshot source.Snapshot, files []*decoded) (documents []syntax.Document, others []skipped, undecoded []syntax.Undecoded, list diag.List) {
+	t.keepFinal(snapshot, files)
 	for i, file := range files {
-		if isFinal(file.List) {
-			t.decoded[snapshot.Files[i].Path] = file
-		}
 		documents = append(documents, file.Documents...)
 		for _, s := range file.Skipped {
 			others = append(others, skipped{s, snapshot.Files[i].Origin})
@@ -215,4 +213,26 @@ func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents 
 		list = append(list, file.List...)
 	}
 	return documents, others, undecoded, list
+}
+
+// keepFinal remembers the files whose content alone made what they were decoded to.
+func (t *Translator) keepFinal(snapshot source.Snapshot, files []*decoded) {
+	final := 0
+	for i, file := range files {
+		if path := snapshot.Files[i].Path; isFinal(file.List) {
+			final++
+			if t.decoded[path] != file {
+				t.decoded[path] = file
+			}
+		}
+	}
+	if len(t.decoded) == final {
+		return
+	}
+	t.decoded = make(map[string]*decoded, final) // files are gone, or cannot be kept
+	for i, file := range files {
+		if isFinal(file.List) {
+			t.decoded[snapshot.Files[i].Path] = file
+		}
+	}
 }

@@ -97,11 +97,11 @@ func (d *bundleData) object() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > d.max {
-		return nil, fmt.Errorf("the data of the bundle has %d bytes, and more than %d are not read here: ask an OPA with the bundle", len(text), d.max)
+	if n := text.Len(); n > d.max {
+		return nil, fmt.Errorf("the data of the bundle has %d bytes, and more than %d are not read here: ask an OPA with the bundle", n, d.max)
 	}
 	var compiled map[string]any
-	if err := util.UnmarshalJSON(text, &compiled); err != nil {
+	if err := util.UnmarshalJSON(text.Bytes(), &compiled); err != nil {
 		return nil, err
 	}
 	if d.footprint != nil {

@@ -44,16 +44,12 @@ func (q *queries) prepareGeneric(ctx context.Context, b *bundles.Bundle) (map[st
 			if table.Key() != family.Key() {
 				continue
 			}
-			parts, err := table.JSON()
+			text, err := table.JSON()
 			if err != nil {
 				return nil, err
 			}
-			text := make([]byte, 0)
-			for _, part := range parts {
-				text = append(text, part...)
-			}
 			var value any
-			if err := json.Unmarshal(text, &value); err != nil {
+			if err := json.Unmarshal(text.Bytes(), &value); err != nil {
 				return nil, err
 			}
 			data[table.Key()] = value

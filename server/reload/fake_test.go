@@ -135,13 +135,12 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 		panic(err)
 	}
 	files := map[string][]byte{
-		bundles.DataPath:                    data,
 		"compiled/extensions/dispatch.rego": []byte("package compiled.extensions\n\nholds(\"\", _, _) := false\n"),
 	}
 	if strings.HasPrefix(content, "rego ") {
 		files[extensionFile] = []byte("package writ.extensions.x\n\nholds(_, _) if nothing(1)\n")
 	}
-	return &translator.Result{Tables: tables.List{access}, Files: files}, list
+	return &translator.Result{Tables: tables.List{access}, Data: tables.TextOf(data), Files: files}, list
 }
 
 func (*words) Documents() []syntax.Document { return nil }

@@ -87,7 +87,7 @@ func TestCorruptState(t *testing.T) {
 		{"zeros, as after a crash", edit(func(content []byte) []byte { return make([]byte, len(content)) }), "the kept bundle.tar.gz"},
 		{"data of another bundle", func(t *testing.T, path string) {
 			b := readBundle(t, path)
-			b.Files[bundles.DataPath] = bytes.Replace(b.Files[bundles.DataPath], []byte(`"a"`), []byte(`"z"`), 1)
+			b.Data = tables.TextOf(bytes.Replace(b.Data.Bytes(), []byte(`"a"`), []byte(`"z"`), 1))
 			writeBundle(t, path, b)
 		}, "according to the files"},
 		{"Rego of another bundle", func(t *testing.T, path string) {

@@ -138,8 +138,11 @@ func (e *edited) read() bool {
 	if want == nil {
 		return false
 	}
-	if !maps.EqualFunc(got.Files, want.Files, bytes.Equal) {
-		e.t.Fatalf("got other files than the directory alone gives: %s\nwant %s", got.Files[bundles.DataPath], want.Files[bundles.DataPath])
+	if !maps.EqualFunc(got.Files, want.Files, bytes.Equal) || !bytes.Equal(got.Data.Bytes(), want.Data.Bytes()) || got.Data.Sum() != want.Data.Sum() {
+		e.t.Fatalf("got other files than the directory alone gives: %s\nwant %s", got.Data.Bytes(), want.Data.Bytes())
+	}
+	if !reflect.DeepEqual(got.Counts, want.Counts) {
+		e.t.Fatalf("got counts %v, want %v", got.Counts, want.Counts)
 	}
 	if e.reads++; e.reads%lintedEvery == 1 {
 		if got, want := translator.Lint(got, lint.Ends{}), translator.Lint(want, lint.Ends{}); !reflect.DeepEqual(got, want) {

@@ -28,7 +28,7 @@ type stock struct {
 // true.
 func newStock(t *testing.T, bundle *bundles.Bundle, isIncluded func(path string) bool) *stock {
 	t.Helper()
-	return newStockOver(t, bundle, tree(t, bundle.Files[bundles.DataPath]), isIncluded)
+	return newStockOver(t, bundle, tree(t, bundle.Data.Bytes()), isIncluded)
 }
 
 // newStockOver is newStock with other data.

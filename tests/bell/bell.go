@@ -40,9 +40,9 @@ func (t *Table) Features() tables.Features { return tables.Features{"bells": !t.
 func (*Table) Entrypoint() string { return "compiled/bell/decision" }
 
 // JSON implements tables.Table.
-func (t *Table) JSON() ([][]byte, error) {
+func (t *Table) JSON() (tables.Text, error) {
 	text, err := json.Marshal(t)
-	return [][]byte{text}, err
+	return tables.TextOf(text), err
 }
 
 // Family implements translator.Family.

@@ -1,6 +1,7 @@
 package generated
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,7 +87,7 @@ func newBundle(t *testing.T, dir string) *tested {
 			b.text[path] = string(content)
 		}
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(built.Files[bundles.DataPath])))
+	decoder := json.NewDecoder(bytes.NewReader(built.Data.Bytes()))
 	decoder.UseNumber()
 	if err := decoder.Decode(&b.data); err != nil {
 		t.Fatal(err)

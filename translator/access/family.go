@@ -17,6 +17,9 @@ type Family struct {
 	references references
 	lowerer    lowerer
 	resolved   *Resolved
+	table      *tables.Access
+	warnings   diag.List
+	unchanged  directory.Unchanged
 }
 
 // Kinds returns the kinds of the family.
@@ -29,10 +32,17 @@ func (*Family) NewTable() tables.Table { return new(tables.Access) }
 // first.
 func (f *Family) Resolved() *Resolved { return f.resolved }
 
-// Lower returns the table of the documents.
+// Lower returns the table of the documents: that of the last directory, the same value, if no
+// document that it is made of has changed.
 func (f *Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
+	if f.unchanged.Holds(d, isRead) {
+		return f.table, f.warnings
+	}
+	began := d.Mark()
 	f.resolved = f.references.resolve(d)
-	return f.lowerer.lower(f.resolved)
+	f.table, f.warnings = f.lowerer.lower(f.resolved)
+	f.unchanged.Keep(d, began)
+	return f.table, f.warnings
 }
 
 // Emit returns the files of a table.

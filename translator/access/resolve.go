@@ -57,7 +57,8 @@ type ResolvedOriginBinding struct {
 // result does not depend on earlier directories. The zero value has resolved nothing. It
 // is not safe for concurrent use.
 type references struct {
-	good *Resolved // of the last directory, if it had no errors
+	good *Resolved      // of the last directory, if it had no errors
+	kept keptKubernetes // of good
 }
 
 // resolve resolves the references of roles and bindings.
@@ -75,10 +76,10 @@ func (s *references) resolve(d *directory.Directory) *Resolved {
 		originContainers:   directory.DocumentsOf[*OriginPolicyBinding](d),
 		originPolicies:     make(map[string]*originPolicy),
 	}
-	if s.good != nil && !slices.ContainsFunc(d.Changed, isReferredTo) {
-		r.before = s.good
+	if s.good != nil && s.good.Partial == d.Partial && !slices.ContainsFunc(d.Changed, isReferredTo) {
+		r.before, r.kept = s.good, s.kept
 	}
-	s.good = nil
+	s.good, s.kept = nil, keptKubernetes{}
 	for _, policy := range directory.DocumentsOf[*originPolicy](d) {
 		r.claimPolicy(policy)
 	}
@@ -87,17 +88,28 @@ func (s *references) resolve(d *directory.Directory) *Resolved {
 	r.extensionReferences()
 	r.reportUnused()
 	if !d.List.HasErrors() {
-		s.good = r.out
+		s.good, s.kept = r.out, r.kept
 	}
 	return r.out
+}
+
+// isRead reports whether the access family reads the document.
+func isRead(d syntax.Document) bool {
+	switch d.(type) {
+	case *KubernetesBinding, *OriginBinding, *extension.Extension:
+		return true
+	}
+	return isReferredTo(d)
 }
 
 // resolver resolves the references of one directory.
 type resolver struct {
 	*directory.Directory
 	out *Resolved
-	// before holds the resolved bindings of the last directory that are still valid.
+	// before holds the resolved bindings of the last directory that are still valid, and kept
+	// what belongs to them.
 	before *Resolved
+	kept   keptKubernetes
 
 	kubernetesRoles    []*KubernetesRole
 	kubernetesBindings []*KubernetesBinding
@@ -105,7 +117,7 @@ type resolver struct {
 	originContainers   []*OriginPolicyBinding
 	// originPolicies holds the Policy of each namespace.
 	originPolicies map[string]*originPolicy
-	// unbound are the roles without a binding.
+	// unbound are the roles without a binding, those that every API server makes left out.
 	unbound []*syntax.Header
 }
 
@@ -130,7 +142,7 @@ func follow[B interface {
 			before = before[1:]
 		}
 		if len(before) > 0 && of(before[0]) == b {
-			out = append(out, before[0])
+			out, before = append(out, before[0]), before[1:]
 		} else if followed, ok := lead(b); ok {
 			out = append(out, followed)
 		}
@@ -150,8 +162,13 @@ func (r *resolver) claimPolicy(p *originPolicy) {
 		"namespace %q already has a Policy %q, so %q is a second one", p.Namespace, first.Name, p.Name))
 }
 
-// unused notes a role without a binding.
-func (r *resolver) unused(h *syntax.Header) { r.unbound = append(r.unbound, h) }
+// unused appends a role without a binding, unless every API server makes it.
+func unused(unbound []*syntax.Header, h *syntax.Header) []*syntax.Header {
+	if h.Stock {
+		return unbound
+	}
+	return append(unbound, h)
+}
 
 // shownUnbound is how many roles without a binding have a warning; maxUnbound of the others
 // are named by the last one.
@@ -166,8 +183,9 @@ func (r *resolver) reportUnused() {
 	if r.Partial {
 		return
 	}
-	r.unbound = slices.DeleteFunc(r.unbound, func(h *syntax.Header) bool { return h.Stock }) // every API server makes them
-	slices.SortStableFunc(r.unbound, func(a, b *syntax.Header) int { return a.At.Compare(b.At) })
+	if len(r.unbound) > len(r.kept.unbound) { // those of Origin are among them
+		slices.SortStableFunc(r.unbound, func(a, b *syntax.Header) int { return a.At.Compare(b.At) })
+	}
 	for i, h := range r.unbound {
 		d := diag.Diagnostic{
 			Position: h.At,

@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
@@ -21,20 +22,74 @@ func (r *resolver) kubernetes() {
 			role := r.kubernetesRole(b)
 			return ResolvedKubernetesBinding{b, role}, role != nil
 		})
-	used := make(map[*KubernetesRole]bool, len(r.kubernetesRoles))
-	for _, b := range r.out.KubernetesBindings {
-		used[b.Role] = true
+	r.effectiveRoles()
+	r.countBound()
+	r.unbound = slices.Clone(r.kept.unbound)
+}
+
+// keptKubernetes is what one directory keeps of its roles for the next, which has the same roles.
+// Without roles it is nothing.
+type keptKubernetes struct {
+	roles []ResolvedKubernetesRole
+	// aggregated are the roles that selectors match, and added what was said about selectors.
+	aggregated map[*KubernetesRole]bool
+	added      directory.Added
+	// bound is how many bindings name each role. Directories change it one after another.
+	bound map[*KubernetesRole]int
+	// unbound are the roles that neither a binding names nor a selector matches.
+	unbound []*syntax.Header
+}
+
+// effectiveRoles resolves the rules of roles, unless they are those of the last directory.
+func (r *resolver) effectiveRoles() {
+	if r.kept.roles != nil {
+		r.out.KubernetesRoles = r.kept.roles
+		r.AddAgain(r.kept.added)
+		return
 	}
-	effective := r.aggregate(used)
-	r.out.KubernetesRoles = make([]ResolvedKubernetesRole, 0, len(r.kubernetesRoles))
+	before := r.Mark()
+	r.kept.aggregated = make(map[*KubernetesRole]bool)
+	effective := r.aggregate(r.kept.aggregated)
+	r.kept.added = r.AddedSince(before)
+	r.kept.roles = make([]ResolvedKubernetesRole, 0, len(r.kubernetesRoles))
 	for _, role := range r.kubernetesRoles {
 		rules := role.Rules
 		if role.Aggregated {
 			rules = effective[role]
 		}
-		r.out.KubernetesRoles = append(r.out.KubernetesRoles, ResolvedKubernetesRole{role, rules})
-		if !used[role] {
-			r.unused(&role.Header)
+		r.kept.roles = append(r.kept.roles, ResolvedKubernetesRole{role, rules})
+	}
+	r.out.KubernetesRoles = r.kept.roles
+}
+
+// countBound counts the bindings of each role, and finds the roles without one if there are
+// others than in the last directory.
+func (r *resolver) countBound() {
+	isKept := r.kept.bound != nil
+	if !isKept {
+		r.kept.bound = make(map[*KubernetesRole]int, len(r.kubernetesRoles))
+	}
+	gone, come := directory.Changes(r.before.KubernetesBindings, r.out.KubernetesBindings,
+		func(a, b ResolvedKubernetesBinding) bool { return a == b })
+	touched := make(map[*KubernetesRole]int) // roles, with their bindings before
+	for i, b := range slices.Concat(gone, come) {
+		if _, found := touched[b.Role]; !found {
+			touched[b.Role] = r.kept.bound[b.Role]
+		}
+		if r.kept.bound[b.Role]--; i >= len(gone) {
+			r.kept.bound[b.Role] += 2
+		}
+	}
+	for role, before := range touched {
+		isKept = isKept && (before > 0) == (r.kept.bound[role] > 0)
+	}
+	if isKept {
+		return
+	}
+	r.kept.unbound = nil
+	for _, role := range r.kubernetesRoles {
+		if r.kept.bound[role] == 0 && !r.kept.aggregated[role] {
+			r.kept.unbound = unused(r.kept.unbound, &role.Header)
 		}
 	}
 }

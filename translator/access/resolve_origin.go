@@ -29,7 +29,7 @@ func (r *resolver) origin() {
 				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", role.Namespace))
 		}
 		if !used[role] {
-			r.unused(&role.Header)
+			r.unbound = unused(r.unbound, &role.Header)
 		}
 	}
 }

@@ -69,17 +69,11 @@ type Directory struct {
 // It retains the list, which must not be modified.
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
 	o.Master = MasterOr(o.Master)
-	documents = inOrder(documents)
+	documents = n.inOrder(documents)
 	d := &Directory{Master: o.Master, Cluster: o.Cluster, ImpliedGroups: o.ImpliedGroups, Points: o.Points, SessionGroupPrefixes: o.SessionGroupPrefixes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
-	policies := 0
-	for _, document := range documents {
-		if h := document.Meta(); !h.Auxiliary && !h.Bootstrap {
-			policies++
-		}
-	}
 	d.claim(documents)
 	d.sort()
-	if !o.AllowEmpty && !o.Partial && policies == 0 {
+	if !o.AllowEmpty && !o.Partial && n.policies == 0 {
 		d.List.Add(diag.Diagnostic{
 			Code:    diag.NoDocuments,
 			Message: "the directory holds no policy document",
@@ -119,6 +113,18 @@ func (d *Directory) Documents() []syntax.Document {
 
 // Find returns the document with an identity, or nil.
 func (d *Directory) Find(id Identity) syntax.Document { return d.names.first[id] }
+
+// Counts returns how many documents there are of each family and kind, as "kubernetes/Role",
+// containers and their contents included, and without decision tests and bootstrap roles.
+func (d *Directory) Counts() map[string]int {
+	out := make(map[string]int, len(d.names.counts))
+	for k, n := range d.names.counts {
+		if n > 0 {
+			out[k.family+"/"+k.kind] = n
+		}
+	}
+	return out
+}
 
 // IsUndecoded reports whether the document that a reference at a position names is one
 // that failed to decode, and adds a warning that names it. The reference is not dangling. An

@@ -25,29 +25,37 @@ type Names struct {
 	documents []syntax.Document // in the order of positions
 	first     map[Identity]syntax.Document
 	contested map[Identity]bool // identities of more than one document
+	counts    map[kindOf]int    // documents of each kind, without those that are only for tests
+	policies  int               // documents that are policy
 }
+
+// kindOf is the kind of a document.
+type kindOf struct{ family, kind string }
 
 // IdentityOf returns the identity of a document.
 func IdentityOf(h *syntax.Header) Identity {
 	return Identity{Family: h.Family, Kind: h.Kind, Namespace: h.Namespace, Name: h.Name}
 }
 
-// update replaces the documents and returns those that were added or removed. If several
-// documents share an identity, the first is searched again from scratch; that is an error
-// and therefore rare.
+// update replaces the documents, which are in the order of positions, and returns those that
+// were added or removed. If several documents share an identity, the first is searched again
+// from scratch; that is an error and therefore rare.
 func (n *Names) update(documents []syntax.Document) (changed []syntax.Document) {
 	if n.first == nil {
 		n.first = make(map[Identity]syntax.Document, len(documents))
 		n.contested = make(map[Identity]bool)
+		n.counts = make(map[kindOf]int)
 	}
 	gone, come := Changes(n.documents, documents, func(a, b syntax.Document) bool { return a == b })
 	n.documents = documents
 	for _, d := range gone {
+		n.count(d.Meta(), -1)
 		if id := IdentityOf(d.Meta()); n.first[id] == d {
 			delete(n.first, id)
 		}
 	}
 	for _, d := range come {
+		n.count(d.Meta(), 1)
 		switch id := IdentityOf(d.Meta()); {
 		case d.Meta().Shared:
 		case n.first[id] == nil:
@@ -60,6 +68,20 @@ func (n *Names) update(documents []syntax.Document) (changed []syntax.Document) 
 		n.contest()
 	}
 	return append(gone, come...)
+}
+
+// count adds a document to the counts, or takes it away. Roles that every API server has are
+// counted with no directory.
+func (n *Names) count(h *syntax.Header, by int) {
+	if h.Bootstrap {
+		return
+	}
+	if !h.Auxiliary {
+		n.policies += by
+	}
+	if !h.TestOnly {
+		n.counts[kindOf{h.Family, h.Kind}] += by
+	}
 }
 
 // contest finds the first documents of contested identities.
@@ -115,10 +137,18 @@ func Near[D syntax.Document](d *Directory, want string, roles []D, fits func(*sy
 	return byName[diag.Suggest(want, names)]
 }
 
-// inOrder returns the documents in the order of their positions. Documents of a snapshot
-// are sorted already, so this rarely needs to sort.
-func inOrder(documents []syntax.Document) []syntax.Document {
-	if slices.IsSortedFunc(documents, ComparePositions) {
+// inOrder returns the documents in the order of their positions. Documents of a snapshot are
+// sorted already, so this rarely needs to sort; and what the last directory had, in the same
+// order before and after what changed, is not compared again.
+func (n *Names) inOrder(documents []syntax.Document) []syntax.Document {
+	from, end := 0, len(documents)
+	for from < min(end, len(n.documents)) && documents[from] == n.documents[from] {
+		from++
+	}
+	for last := len(n.documents); end > from && last > from && documents[end-1] == n.documents[last-1]; last-- {
+		end--
+	}
+	if slices.IsSortedFunc(documents[max(from-1, 0):min(end+1, len(documents))], ComparePositions) {
 		return documents
 	}
 	out := slices.Clone(documents)

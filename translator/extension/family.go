@@ -27,7 +27,7 @@ func (*moduleTable) Features() tables.Features { return nil }
 func (*moduleTable) Entrypoint() string { return "" }
 
 // JSON is empty.
-func (*moduleTable) JSON() ([][]byte, error) { return nil, nil }
+func (*moduleTable) JSON() (tables.Text, error) { return tables.Text{}, nil }
 
 // Kinds returns the kinds of the family.
 func (*Family) Kinds() syntax.Kinds { return kinds }

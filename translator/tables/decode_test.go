@@ -22,11 +22,11 @@ func TestDecodeLargeTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := new(Access)
-	if err := Decode(bytes.Join(want, nil), read); err != nil {
+	if err := Decode(want.Bytes(), read); err != nil {
 		t.Fatal(err)
 	}
 	got, err := read.JSON()
-	if err != nil || !bytes.Equal(bytes.Join(got, nil), bytes.Join(want, nil)) {
+	if err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
 		t.Errorf("the table that is read differs, %v", err)
 	}
 	lists := make(map[*string]int)

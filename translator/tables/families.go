@@ -27,7 +27,7 @@ func (d *Deny) Features() Features {
 func (*Deny) Entrypoint() string { return "" }
 
 // JSON implements Table.
-func (d *Deny) JSON() ([][]byte, error) { return wholeJSON(d) }
+func (d *Deny) JSON() (Text, error) { return wholeJSON(d) }
 
 // Key implements Table.
 func (*Requestable) Key() string { return "requestable" }
@@ -42,7 +42,7 @@ func (*Requestable) Features() Features { return nil }
 func (*Requestable) Entrypoint() string { return "" }
 
 // JSON implements Table.
-func (r *Requestable) JSON() ([][]byte, error) { return wholeJSON(r) }
+func (r *Requestable) JSON() (Text, error) { return wholeJSON(r) }
 
 // Key implements Table. The package of the generated rules is compiled.visibility.
 func (*Visibility) Key() string { return "visibility_tables" }
@@ -57,7 +57,7 @@ func (v *Visibility) Features() Features { return Features{FeatureVisibility: !v
 func (*Visibility) Entrypoint() string { return "writ/visibility/decision" }
 
 // JSON implements Table.
-func (v *Visibility) JSON() ([][]byte, error) { return wholeJSON(v) }
+func (v *Visibility) JSON() (Text, error) { return wholeJSON(v) }
 
 // Key implements Table. The package of the generated rules is compiled.gateway.
 func (*Gateway) Key() string { return "effective" }
@@ -73,4 +73,4 @@ func (g *Gateway) Features() Features { return Features{FeatureGateway: !g.IsEmp
 func (*Gateway) Entrypoint() string { return "writ/gateway/decision" }
 
 // JSON implements Table.
-func (g *Gateway) JSON() ([][]byte, error) { return wholeJSON(g) }
+func (g *Gateway) JSON() (Text, error) { return wholeJSON(g) }

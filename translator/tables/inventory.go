@@ -30,8 +30,8 @@ func (*Inventory) Features() Features { return nil }
 func (*Inventory) Entrypoint() string { return "" }
 
 // JSON implements Table.
-func (i *Inventory) JSON() ([][]byte, error) {
-	out := i.Subjects.parts([][]byte{[]byte(`{"subjects":`)})
-	out = i.Resources.parts(append(out, []byte(`,"resources":`)))
-	return append(out, end), nil
+func (i *Inventory) JSON() (Text, error) {
+	out := i.Subjects.text(TextOf([]byte(`{"subjects":`)))
+	out = i.Resources.text(out.with([]byte(`,"resources":`)))
+	return out.with([]byte("}")), nil
 }

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// Map is an immutable map in the order of its keys. It consists of pieces. A map made
-// from another one shares the pieces without a changed key, including their JSON, so that
-// the cost of a change depends on the size of a piece and not of the map. The zero value
-// is empty. In JSON it is an object.
+// Map is an immutable map in the order of its keys. It consists of pieces, which depend on its
+// keys alone. A map made from another one shares the pieces without a changed key, including
+// their JSON, so that the cost of a change depends on the size of a piece and not of the map.
+// The zero value is empty. In JSON it is an object.
 type Map[V any] struct {
 	pieces []*piece[V]
 	rows   int
@@ -22,8 +22,8 @@ type Map[V any] struct {
 type piece[V any] struct {
 	rows []row[V]
 
-	mu   sync.Mutex // held to read and make text
-	text []byte     // the rows as JSON without the surrounding braces; nil until requested
+	mu    sync.Mutex // held to read and make parts
+	parts []part     // the rows as JSON without the surrounding braces; nil until requested
 }
 
 // row is shared between maps: equal pointers are equal values.
@@ -32,12 +32,19 @@ type row[V any] struct {
 	value *V
 }
 
-// A piece has from least to most rows; the last piece may have fewer. Larger pieces
-// increase the cost of a change, smaller pieces the cost of the list of pieces.
-const (
-	least = 32
-	most  = 256
-)
+// rowsOfPiece is how many rows a piece has on the average. Larger pieces increase the cost of a
+// change, smaller pieces the cost of the list of pieces.
+const rowsOfPiece = 1 << 7
+
+// begins reports whether a piece begins at a key: one key in rowsOfPiece does, by the first bits
+// of its hash (FNV-1a).
+func begins(key string) bool {
+	hash := uint32(2166136261)
+	for i := range len(key) {
+		hash = (hash ^ uint32(key[i])) * 16777619
+	}
+	return hash < 1<<32/rowsOfPiece
+}
 
 // MapOf returns the rows of a plain map.
 func MapOf[V any](rows map[string]V) Map[V] {
@@ -104,25 +111,19 @@ func (m Map[V]) With(changes map[string]*V) Map[V] {
 	}
 	slices.Sort(keys)
 	var out Map[V]
-	var short []row[V] // rows too few for a piece of their own
 	for i, p := range m.pieces {
 		own := len(keys)
 		if i+1 < len(m.pieces) {
 			own = sort.SearchStrings(keys, m.pieces[i+1].rows[0].key)
 		}
-		if own == 0 && len(short) == 0 {
+		if own == 0 {
 			out.add(p)
 			continue
 		}
-		rows := merge(append(short, p.rows...), keys[:own], changes)
-		keys, short = keys[own:], nil
-		if len(rows) < least {
-			short = rows
-			continue
-		}
-		out.cut(rows)
+		out.cut(merge(p.rows, keys[:own], changes))
+		keys = keys[own:]
 	}
-	out.cut(merge(short, keys, changes))
+	out.cut(merge(nil, keys, changes))
 	return out
 }
 
@@ -131,12 +132,22 @@ func (m *Map[V]) add(p *piece[V]) {
 	m.rows += len(p.rows)
 }
 
-// cut adds rows in pieces of about the same size.
+// cut adds rows in pieces. Rows before the first key at which one begins belong to the last
+// piece, whose rows they follow.
 func (m *Map[V]) cut(rows []row[V]) {
-	for count := (len(rows) + most - 1) / most; count > 0; count-- {
-		size := len(rows) / count
-		m.add(&piece[V]{rows: rows[:size:size]})
-		rows = rows[size:]
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && !begins(rows[n].key) {
+			n++
+		}
+		own := rows[:n:n]
+		if last := len(m.pieces) - 1; last >= 0 && !begins(own[0].key) {
+			own = slices.Concat(m.pieces[last].rows, own)
+			m.rows -= len(m.pieces[last].rows)
+			m.pieces = m.pieces[:last]
+		}
+		m.add(&piece[V]{rows: own})
+		rows = rows[n:]
 	}
 }
 

@@ -3,6 +3,7 @@ package tables
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"reflect"
 	"runtime"
@@ -17,45 +18,47 @@ import (
 // inParts is a value whose JSON is written in parts, so that the parts that did not
 // change are reused.
 type inParts interface {
-	parts(out [][]byte) [][]byte
+	text(out Text) Text
 }
 
+// The JSON of each piece is a line, for the hash of a text.
 var (
-	open, end, comma, colon = []byte("{"), []byte("}"), []byte(","), []byte(":")
+	open, next, end       = []byte("{\n"), []byte("\n,\n"), []byte("\n}")
+	none                  = []byte("{}")
+	comma, colon, newline = []byte(","), []byte(":"), []byte("\n")
 )
 
-// parts appends the map as JSON.
-func (m Map[V]) parts(out [][]byte) [][]byte {
-	out = append(out, open)
-	for i, p := range m.pieces {
-		if i > 0 {
-			out = append(out, comma)
-		}
-		out = p.parts(out)
+// text appends the map as JSON.
+func (m Map[V]) text(out Text) Text {
+	if len(m.pieces) == 0 {
+		return out.with(none)
 	}
-	return append(out, end)
+	between := open
+	for _, p := range m.pieces {
+		out = out.with(between)
+		out.parts = append(out.parts, p.json()...)
+		between = next
+	}
+	return out.with(end)
 }
 
-// parts appends the rows as JSON. Nested maps keep their own text.
-func (p *piece[V]) parts(out [][]byte) [][]byte {
-	if _, ok := any(p.rows[0].value).(inParts); !ok {
-		return append(out, p.json())
-	}
-	for i, r := range p.rows {
-		if i > 0 {
-			out = append(out, comma)
-		}
-		out = append(out, jsonText(r.key), colon)
-		out = any(r.value).(inParts).parts(out)
-	}
-	return out
-}
-
-func (p *piece[V]) json() []byte {
+// json returns the rows as JSON: a line, or the texts of nested maps with theirs.
+func (p *piece[V]) json() []part {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.text != nil {
-		return p.text
+	if p.parts != nil {
+		return p.parts
+	}
+	if _, ok := any(p.rows[0].value).(inParts); ok {
+		var out Text
+		for i, r := range p.rows {
+			if i > 0 {
+				out = out.with(comma)
+			}
+			out = any(r.value).(inParts).text(out.with(jsonText(r.key)).with(colon))
+		}
+		p.parts = slices.Clip(out.parts)
+		return p.parts
 	}
 	var out bytes.Buffer
 	for i, r := range p.rows {
@@ -66,8 +69,10 @@ func (p *piece[V]) json() []byte {
 		out.WriteByte(':')
 		writeJSON(&out, r.value)
 	}
-	p.text = bytes.Clone(out.Bytes())
-	return p.text
+	text := bytes.Clone(out.Bytes())
+	sum := sha256.Sum256(text)
+	p.parts = []part{{text, &sum}}
+	return p.parts
 }
 
 // writeJSON writes JSON with text as it is written and no line end.
@@ -86,28 +91,28 @@ func jsonText(value any) []byte {
 	return out.Bytes()
 }
 
-// JSON returns the tables as JSON, in parts to be joined. The parts must not be modified.
-func (a *Access) JSON() ([][]byte, error) {
-	out := [][]byte{[]byte(`{"master":`), jsonText(a.Master)}
+// JSON implements Table.
+func (a *Access) JSON() (Text, error) {
+	out := TextOf([]byte(`{"master":`)).with(jsonText(a.Master))
 	if a.Cluster != "" {
-		out = append(out, []byte(`,"cluster":`), jsonText(a.Cluster))
+		out = out.with([]byte(`,"cluster":`)).with(jsonText(a.Cluster))
 	}
 	if a.ImpliedGroups != "" {
-		out = append(out, []byte(`,"impliedGroups":`), jsonText(a.ImpliedGroups))
+		out = out.with([]byte(`,"impliedGroups":`)).with(jsonText(a.ImpliedGroups))
 	}
-	out = append(out, []byte(`,"roles":`))
-	out = append(a.Roles.parts(out), []byte(`,"bindings":`))
-	out = append(a.Bindings.parts(out), []byte(`,"subjects":{"cluster":`))
-	out = append(a.Subjects.Cluster.parts(out), []byte(`,"namespaces":`))
-	out = append(a.Subjects.Namespaces.parts(out), []byte(`},"extensions":`), jsonText(a.Extensions))
+	out = a.Roles.text(out.with([]byte(`,"roles":`)))
+	out = a.Bindings.text(out.with([]byte(`,"bindings":`)))
+	out = a.Subjects.Cluster.text(out.with([]byte(`,"subjects":{"cluster":`)))
+	out = a.Subjects.Namespaces.text(out.with([]byte(`,"namespaces":`)))
+	out = out.with([]byte(`},"extensions":`)).with(jsonText(a.Extensions))
 	if a.ReadsClock {
-		out = append(out, []byte(`,"readsClock":true`))
+		out = out.with([]byte(`,"readsClock":true`))
 	}
-	return append(out, end), nil
+	return out.with([]byte("}")), nil
 }
 
 // MarshalJSON returns the map as one JSON text. Access.JSON is faster.
-func (m Map[V]) MarshalJSON() ([]byte, error) { return bytes.Join(m.parts(nil), nil), nil }
+func (m Map[V]) MarshalJSON() ([]byte, error) { return m.text(Text{}).Bytes(), nil }
 
 // rowsPerDecoder is how many rows are decoded together, by one goroutine.
 const rowsPerDecoder = 8192

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,6 +40,15 @@ func TestMapIsAPlainMap(t *testing.T) {
 	})
 }
 
+// compact returns a text without the line ends between its parts.
+func compact(t interface{ Fatal(...any) }, text Text) string {
+	var out bytes.Buffer
+	if err := json.Compact(&out, text.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
 func pointer(s string) *string { return &s }
 
 func checkMap(t *rapid.T, m Map[string], want map[string]string) {
@@ -59,8 +69,16 @@ func checkMap(t *rapid.T, m Map[string], want map[string]string) {
 	if err := encoder.Encode(want); err != nil {
 		t.Fatal(err)
 	}
-	if got := bytes.Join(m.parts(nil), nil); !bytes.Equal(got, bytes.TrimSpace(text.Bytes())) {
+	parts := m.text(Text{})
+	if got := compact(t, parts); got != strings.TrimSpace(text.String()) {
 		t.Fatalf("got  %s\nwant %s", got, &text)
+	}
+	whole := parts.Bytes()
+	if parts.Sum() != TextOf(whole).Sum() {
+		t.Fatalf("the hash of the parts is not that of the text %s", whole)
+	}
+	if again := MapOf(want).text(Text{}).Bytes(); !bytes.Equal(again, whole) {
+		t.Fatalf("after changes: %s\nof the rows alone: %s", whole, again)
 	}
 }
 
@@ -134,23 +152,26 @@ func TestAccessAsJSON(t *testing.T) {
 		if err := encoder.Encode(access); err != nil {
 			t.Fatal(err)
 		}
-		parts, err := access.JSON()
+		text, err := access.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := bytes.Join(parts, nil)
-		if !bytes.Equal(got, bytes.TrimSpace(want.Bytes())) {
+		if got := compact(t, text); got != strings.TrimSpace(want.String()) {
 			t.Errorf("got  %s\nwant %s", got, &want)
 		}
+		if text.Sum() != TextOf(text.Bytes()).Sum() {
+			t.Errorf("the hash of the parts is not that of the text %s", text.Bytes())
+		}
 		read := new(Access)
-		if err := Decode(got, read); err != nil {
+		if err := Decode(text.Bytes(), read); err != nil {
 			t.Fatal(err)
 		}
-		if parts, err = read.JSON(); err != nil {
+		again, err := read.JSON()
+		if err != nil {
 			t.Fatal(err)
 		}
-		if again := bytes.Join(parts, nil); !bytes.Equal(again, got) {
-			t.Errorf("read again: got %s\nwant %s", again, got)
+		if !bytes.Equal(again.Bytes(), text.Bytes()) {
+			t.Errorf("read again: got %s\nwant %s", again.Bytes(), text.Bytes())
 		}
 	}
 }

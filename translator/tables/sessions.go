@@ -163,9 +163,9 @@ func (s *Sessions) Features() Features { return Features{featureSessions: !s.IsE
 func (*Sessions) Entrypoint() string { return "" }
 
 // JSON implements Table.
-func (s *Sessions) JSON() ([][]byte, error) {
-	out := s.Debug.parts([][]byte{[]byte(`{"debug":`)})
-	out = s.Holders.parts(append(out, []byte(`,"holders":`)))
-	out = s.Sessions.parts(append(out, []byte(`,"sessions":`)))
-	return append(out, []byte("}")), nil
+func (s *Sessions) JSON() (Text, error) {
+	out := s.Debug.text(TextOf([]byte(`{"debug":`)))
+	out = s.Holders.text(out.with([]byte(`,"holders":`)))
+	out = s.Sessions.text(out.with([]byte(`,"sessions":`)))
+	return out.with([]byte("}")), nil
 }

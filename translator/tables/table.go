@@ -23,9 +23,8 @@ type Table interface {
 	// Entrypoint is the rule that answers the family's point, as a path of OPA's
 	// Data API, or empty. The last but one part of the path names the point.
 	Entrypoint() string
-	// JSON returns the table's JSON in parts to be joined. The parts must not be
-	// modified. The error is that of a value JSON cannot hold.
-	JSON() ([][]byte, error)
+	// JSON returns the table's JSON. The error is that of a value JSON cannot hold.
+	JSON() (Text, error)
 }
 
 // List holds at most one table of each family, in the order of the families.
@@ -85,14 +84,14 @@ func (l List) Data() List {
 }
 
 // wholeJSON is JSON for small tables: in one part, with sorted keys and text as it is written.
-func wholeJSON(table any) ([][]byte, error) {
+func wholeJSON(table any) (Text, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(table); err != nil {
-		return nil, err
+		return Text{}, err
 	}
-	return [][]byte{bytes.TrimSpace(out.Bytes())}, nil
+	return TextOf(bytes.TrimSpace(out.Bytes())), nil
 }
 
 // Features states which parts a bundle has, so that an engine can omit evaluations that

@@ -116,8 +116,8 @@ func (g *treeBuilder) joinGrants(changed map[string]bool) {
 		}
 		join(key, now)
 	})
-	if g.before.access.Bindings.Len() == 0 {
-		return // all bindings are new and have been joined above
+	if len(changed) == 0 || g.before.access.Bindings.Len() == 0 {
+		return // all bindings of the roles are new and have been joined above
 	}
 	for key, binding := range g.tree.access.Bindings.All() {
 		if changed[binding.Role] {
