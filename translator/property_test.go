@@ -2,10 +2,13 @@ package translator
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,4 +172,44 @@ func TestKeptFilesChangeNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is said about roles without a binding is what the present files say alone, while bindings
+// and sessions come and go.
+func TestUnboundRolesOfEditedDirectories(t *testing.T) {
+	const rbac = "apiVersion: rbac.authorization.k8s.io/v1\n"
+	files := map[string]string{
+		"roles.yaml": rbac + "kind: ClusterRole\nmetadata: {name: a, labels: {to: all}}\nrules: [{verbs: [get], apiGroups: [''], resources: [pods]}]\n---\n" +
+			rbac + "kind: ClusterRole\nmetadata: {name: b}\nrules: [{verbs: [get], apiGroups: [''], resources: [secrets]}]\n",
+		"all.yaml":     rbac + "kind: ClusterRole\nmetadata: {name: all}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {to: all}}]}\n",
+		"none.yaml":    rbac + "kind: ClusterRole\nmetadata: {name: none}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {to: nothing}}]}\n",
+		"session.yaml": "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: BreakglassSession\nmetadata: {namespace: n, name: s}\nspec: {cluster: c, user: u, grantedGroup: g}\n",
+	}
+	for _, role := range []string{"a", "b", "all"} {
+		files["binds-"+role+".yaml"] = rbac + "kind: ClusterRoleBinding\nmetadata: {name: " + role + "}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: " + role + "}\nsubjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]\n"
+	}
+	names := slices.Sorted(maps.Keys(files))
+	said := make(map[string]bool)
+	rapid.Check(t, func(t *rapid.T) {
+		kept := New(Options{})
+		for range 6 {
+			var s source.Snapshot
+			for _, name := range names {
+				if name == "roles.yaml" || rapid.Bool().Draw(t, name) {
+					s.Files = append(s.Files, file(name, files[name]))
+				}
+			}
+			_, got := kept.Translate(context.Background(), s)
+			_, want := New(Options{}).Translate(context.Background(), s)
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("%v\ngot  %v\nwant %v", s.Files, got, want)
+			}
+			for _, d := range got {
+				said[d.Message] = true
+			}
+		}
+	})
+	if len(said) < 4 {
+		t.Errorf("got %d messages, which compare little: %v", len(said), said)
+	}
 }

@@ -30,7 +30,7 @@ func (d *Directory) AddAgain(a Added) {
 	d.suggested += a.suggested
 }
 
-// Unchanged tells whether a family may use what it made of the last directory. The zero value has
+// Unchanged reports whether a family may use what it made of the last directory. The zero value has
 // seen none. It is not safe for concurrent use.
 type Unchanged struct {
 	seen  bool // and made without an error
