@@ -66,7 +66,7 @@ func notNil(counts map[string]int) map[string]int {
 func assemble(lowered tables.List, counts map[string]int, o BuildOptions, data tables.Text, parts ...map[string][]byte) (*Bundle, error) {
 	files := make(map[string][]byte)
 	taken := names{}
-	if err := taken.add(DataPath); err != nil {
+	if err := taken.add(dataPath); err != nil {
 		return nil, err
 	}
 	for _, part := range parts {
@@ -113,7 +113,7 @@ func assemble(lowered tables.List, counts map[string]int, o BuildOptions, data t
 func revision(data tables.Text, files map[string][]byte) string {
 	all := maps.Clone(files)
 	sum := data.Sum()
-	all[DataPath] = sum[:]
+	all[dataPath] = sum[:]
 	return formerRevision(all)
 }
 

@@ -48,8 +48,8 @@ type Bundle struct {
 // ManifestPath is the path of the manifest in a bundle.
 const ManifestPath = ".manifest"
 
-// DataPath is the path of the compiled tables in a bundle.
-const DataPath = "compiled/data.json"
+// dataPath is the path of the compiled tables in a bundle.
+const dataPath = "compiled/data.json"
 
 const (
 	moduleSuffix = ".rego"

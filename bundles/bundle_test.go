@@ -166,7 +166,7 @@ func TestAssembleErrors(t *testing.T) {
 		{"with a backslash", `writ\x.rego`, "must be a relative path"},
 		{"other data", "writ/data.json", "unknown kind of file"},
 		{"hidden", "writ/.x.rego", "unknown kind of file"},
-		{"second data", DataPath, "duplicate"},
+		{"second data", dataPath, "duplicate"},
 		{"second manifest", "compiled/.manifest", "unknown kind of file"},
 		{"webassembly", "compiled/policy.wasm", "unknown kind of file"},
 	}

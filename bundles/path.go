@@ -16,7 +16,7 @@ const patchPath = "patch.json"
 // meaning from names, so unknown files must not be ignored.
 func checkPath(path string) error {
 	switch path {
-	case ManifestPath, DataPath, SignaturesPath, footprint.Path:
+	case ManifestPath, dataPath, SignaturesPath, footprint.Path:
 		return nil
 	case patchPath:
 		return fmt.Errorf("%q: a delta bundle, which cannot be signed and is not supported", path)

@@ -96,14 +96,14 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	if got := contentRevision(b.Files, b.Manifest.Revision); got != b.Manifest.Revision {
 		return nil, fmt.Errorf("the revision in the manifest is %q, but %q according to the files", b.Manifest.Revision, got)
 	}
-	data, ok := b.Files[DataPath]
+	data, ok := b.Files[dataPath]
 	if !ok {
-		return nil, fmt.Errorf("no %s", DataPath)
+		return nil, fmt.Errorf("no %s", dataPath)
 	}
 	b.Data = tables.TextOf(data)
-	delete(b.Files, DataPath)
+	delete(b.Files, dataPath)
 	if b.Tables, b.Features, err = decodeTables(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", DataPath, err)
+		return nil, fmt.Errorf("%s: %w", dataPath, err)
 	}
 	if b.Footprint, err = decodeFootprint(b.Files[footprint.Path]); err != nil {
 		return nil, fmt.Errorf("%s: %w", footprint.Path, err)
@@ -121,7 +121,7 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 // contentRevision returns the revision of the files, the data included. A bundle that an earlier
 // version of writ built has the revision stated, if it is that of all its files.
 func contentRevision(all map[string][]byte, stated string) string {
-	if got := revision(tables.TextOf(all[DataPath]), all); got == stated || formerRevision(all) != stated {
+	if got := revision(tables.TextOf(all[dataPath]), all); got == stated || formerRevision(all) != stated {
 		return got
 	}
 	return stated

@@ -219,9 +219,9 @@ func compareHash(t *testing.T, text []byte) {
 	t.Helper()
 	hasher, err := bundle.NewSignatureHasher(hashing)
 	check(t, err)
-	want, err := hasher.HashFile(opaValue(t, DataPath, text))
+	want, err := hasher.HashFile(opaValue(t, dataPath, text))
 	check(t, err)
-	if got, err := fileHash(DataPath, text, sha256.New()); err != nil || got != hex.EncodeToString(want) {
+	if got, err := fileHash(dataPath, text, sha256.New()); err != nil || got != hex.EncodeToString(want) {
 		t.Errorf("%s: got %s, %v, want %x", text, got, err, want)
 	}
 }

@@ -69,6 +69,6 @@ func (b *Bundle) each(f func(path string, content []byte) error) error {
 // contents returns the files, with the data.
 func (b *Bundle) contents() map[string][]byte {
 	files := maps.Clone(b.Files)
-	files[DataPath] = b.Data.Bytes()
+	files[dataPath] = b.Data.Bytes()
 	return files
 }

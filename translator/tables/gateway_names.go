@@ -1,6 +1,9 @@
 package tables
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // TargetName returns the target string of an object or of one of its sections.
 func TargetName(kind, namespace, name, section string) string {
@@ -67,4 +70,17 @@ func Nest(spec map[string]any, key string, value any) {
 		spec = inner
 	}
 	spec[path[len(path)-1]] = value
+}
+
+// reservedHeaders change the framing or the routing of a message, in lower case.
+var reservedHeaders = []string{
+	"host", "content-length", "transfer-encoding", "connection", "keep-alive",
+	"proxy-connection", "te", "trailer", "upgrade",
+}
+
+// IsReservedHeader reports whether a header, in any case, changes the framing or the
+// routing of a message, so that no policy may set it. Pseudo-headers of HTTP/2, such as
+// ":path", do.
+func IsReservedHeader(name string) bool {
+	return strings.HasPrefix(name, ":") || slices.Contains(reservedHeaders, strings.ToLower(name))
 }

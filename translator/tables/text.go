@@ -3,7 +3,6 @@ package tables
 import (
 	"bytes"
 	"crypto/sha256"
-	"io"
 )
 
 // Text is JSON in parts. Texts of maps share the parts of the rows that they have in common, and
@@ -51,17 +50,6 @@ func (t Text) Bytes() []byte {
 		all = append(all, p.text...)
 	}
 	return all
-}
-
-// WriteTo implements io.WriterTo.
-func (t Text) WriteTo(w io.Writer) (written int64, err error) {
-	for _, p := range t.parts {
-		n, err := w.Write(p.text)
-		if written += int64(n); err != nil {
-			return written, err
-		}
-	}
-	return written, nil
 }
 
 // Sum returns the SHA-256 of the SHA-256 of each line. It depends on the bytes of the text and
