@@ -120,7 +120,7 @@ func (p *ucastPrinter) among(c *column, values []any, holds bool) *Node {
 	return compound(together, nodes...)
 }
 
-// present prints what is false where the column has no value.
+// presentIn prints what is false where the column has no value.
 func presentIn(c *column, node *Node, holds bool) *Node {
 	if holds {
 		return compound("and", missing(c, false), node)
