@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Construct is what a target cannot say exactly.
@@ -84,7 +85,7 @@ type refusals struct {
 
 func (r *refusals) add(construct, attribute string, p *pattern) {
 	c := Construct{Construct: construct, Attribute: attribute}
-	subject := attribute
+	subject := cmp.Or(attribute, "the filter")
 	if p != nil {
 		c.Value, c.Source = p.text, p.source
 		subject = "a rule"
@@ -110,13 +111,30 @@ func (r *refusals) err() error {
 	return &UntranslatableError{slices.Compact(r.found)}
 }
 
+// reads names what a test reads.
+func (l *test) reads() string {
+	if l.key != "" {
+		return l.attr.String() + "." + l.key
+	}
+	return l.attr.String()
+}
+
+// checkNUL refuses texts of a test with the character U+0000, which databases cannot hold.
+func (r *refusals) checkNUL(l *test) {
+	for _, text := range append([]string{l.key, l.label, l.attr.key}, l.values...) {
+		if strings.ContainsRune(text, 0) {
+			r.add(nulConstruct, l.reads(), &pattern{text: text})
+		}
+	}
+	if l.glob != nil && strings.ContainsRune(l.glob.text, 0) {
+		r.add(nulConstruct, l.reads(), l.glob)
+	}
+}
+
 // check refuses what no target can say: what is not mapped, and patterns and fields of
 // types that cannot be compared.
 func (r *refusals) check(l *test) {
-	attribute := l.attr.String()
-	if l.key != "" {
-		attribute += "." + l.key
-	}
+	attribute := l.reads()
 	switch {
 	case l.kind == isOpaque:
 		r.add(l.glob.problem, "", l.glob)

@@ -80,6 +80,7 @@ func (p *sqlPrinter) print(t *tree, list func() string) string {
 	case leaf:
 	}
 	before := len(p.found)
+	p.checkNUL(t.test)
 	if p.check(t.test); len(p.found) > before {
 		return "FALSE" // which is not returned
 	}
@@ -105,9 +106,6 @@ func (p *sqlPrinter) join(kids []*tree, op string, list func() string) string {
 // arg adds a parameter and returns its placeholder.
 func (p *sqlPrinter) arg(value any) string {
 	text, isText := value.(string)
-	if isText && strings.ContainsRune(text, 0) {
-		p.add(nulConstruct, "", &pattern{text: text})
-	}
 	if p.isLiteral {
 		return p.literal(value)
 	}

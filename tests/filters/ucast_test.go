@@ -2,15 +2,10 @@ package filters
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/writ-policy/writ/analysis/filter"
-	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/filters"
 )
 
 // node is a node of UCAST.
@@ -125,30 +120,4 @@ func fieldsOf(t *testing.T, row map[string]any) map[string]any {
 		out[name] = v
 	}
 	return out
-}
-
-// A variant that lacks an operator is refused with the pattern that needs it, and its line.
-func TestVariantsWithoutOperators(t *testing.T) {
-	entry := map[string]any{"type": "pods", "filters": map[string]any{"names": map[string]any{"allowed": []string{"a*"}, "denied": []string{"*b*"}}}}
-	p := activate(t, []map[string]any{policyOf([]any{entry})})
-	for _, target := range []string{"ucast+linq", "ucast+minimal"} {
-		q, err := filters.OfVisibility(&decision.VisibilityRequest{User: "u", Cluster: decision.Cluster{Name: "c"}, Type: "pods"}, filters.Options{
-			Target: target, Columns: map[string]any{"name": []any{"t", "n"}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = q.Answer(t.Context(), p)
-		var refused *filter.UntranslatableError
-		if !errors.As(err, &refused) {
-			t.Fatalf("%s: got %v, want a refusal", target, err)
-		}
-		var got []string
-		for _, c := range refused.Constructs {
-			got = append(got, strings.Join([]string{c.Construct, c.Attribute, c.Value, c.Source}, " "))
-		}
-		if want := []string{"operator name *b* d0.json:1", "operator name a* d0.json:1"}; !slices.Equal(got, want) {
-			t.Errorf("%s: got the constructs %q, want %q", target, got, want)
-		}
-	}
 }
