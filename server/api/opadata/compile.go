@@ -137,7 +137,7 @@ func parseCompilation(point string, body decision.Value) (*compilation, *exchang
 			c.metadata[key] = other
 		}
 		if err != nil {
-			return nil, exchange.BadRequest(key, key+": "+err.Error())
+			return nil, exchange.BadRequest(key, key+" or a member of it has a value of the wrong type")
 		}
 	}
 	return c, c.setOpen()
