@@ -276,16 +276,22 @@ func policyFor(user string, resources []any) map[string]any {
 	}
 }
 
-var metricSource = map[string]any{
-	"apiVersion": "clusterpulse.io/v1alpha1", "kind": "MetricSource", "metadata": map[string]any{"name": "s"},
-	"spec": map[string]any{
-		"source": map[string]any{"apiVersion": "v1", "kind": "Volume"},
-		"fields": []any{
-			map[string]any{"name": "phase", "path": ".a"}, map[string]any{"name": "size", "path": ".b", "type": "float"},
-			map[string]any{"name": "bound", "path": ".c", "type": "boolean"}, map[string]any{"name": "count", "path": ".d", "type": "integer"},
+var metricSource = metricSourceWith(map[string]any{})
+
+// metricSourceWith returns the source of the custom type, with fields in place of the name and
+// the namespace.
+func metricSourceWith(identifiers map[string]any) map[string]any {
+	return map[string]any{
+		"apiVersion": "clusterpulse.io/v1alpha1", "kind": "MetricSource", "metadata": map[string]any{"name": "s"},
+		"spec": map[string]any{
+			"source": map[string]any{"apiVersion": "v1", "kind": "Volume"},
+			"fields": []any{
+				map[string]any{"name": "phase", "path": ".a"}, map[string]any{"name": "size", "path": ".b", "type": "float"},
+				map[string]any{"name": "bound", "path": ".c", "type": "boolean"}, map[string]any{"name": "count", "path": ".d", "type": "integer"},
+			},
+			"rbac": map[string]any{"resourceTypeName": customType, "filterableFields": []string{"phase", "size", "bound", "count"}, "identifiers": identifiers},
 		},
-		"rbac": map[string]any{"resourceTypeName": customType, "filterableFields": []string{"phase", "size", "bound", "count"}},
-	},
+	}
 }
 
 // row draws an item. The name and the namespace may be missing or empty.
@@ -349,7 +355,7 @@ func labelColumns() map[string]any {
 // visibilityCase draws one world with a policy for each user, and questions of each about two
 // types of items.
 func visibilityCase(t *testing.T, d draw, users []string) (decision.Policies, []map[string]any) {
-	documents := []map[string]any{metricSource}
+	documents := []map[string]any{pick(d, metricSource, metricSourceWith(map[string]any{"name": "phase"}), metricSourceWith(map[string]any{"namespace": "phase"}))}
 	var questions []map[string]any
 	for _, user := range users {
 		documents = append(documents, d.policy(user))
