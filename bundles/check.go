@@ -1,12 +1,9 @@
 package bundles
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -22,85 +19,51 @@ import (
 // outside of the root of its folder, or a rule conflicts with data. Stock OPA rejects such
 // bundles too.
 func Check(b *Bundle) error {
-	var err error
+	modules, err := b.modules(func(path string) bool { return strings.HasSuffix(path, moduleSuffix) }, needed(nil))
+	if err != nil {
+		return err
+	}
 	rego.Compile(func() {
-		_, err = compile(b, func(path string) bool { return strings.HasSuffix(path, moduleSuffix) }, needed(nil))
+		// Later stages find no mistakes: they build indices for evaluation.
+		_, err = b.compile(modules, ast.NewCompiler().WithOnlyStagesUpTo(ast.StageCheckDeprecatedBuiltins))
 	})
 	return err
 }
 
 // Compile compiles the modules that an engine loads and returns the errors of Check. It must
 // be called within rego.Compile.
-func Compile(b *Bundle) (*ast.Compiler, error) { return compile(b, isModule, everything) }
+func Compile(b *Bundle) (*ast.Compiler, error) { return b.compiler(everything) }
 
 // CompileFor is Compile for queries such as data.writ.access.grants: it leaves out modules of
 // the library that neither they nor the documents refer to. Half of the library is about
 // families that the documents may not have.
 func CompileFor(b *Bundle, queries []string) (*ast.Compiler, error) {
-	return compile(b, isModule, needed(queries))
+	return b.compiler(needed(queries))
 }
 
-// compile compiles the modules of a bundle that isIncluded and then reduce keep.
-func compile(b *Bundle, isIncluded func(path string) bool, reduce func(map[string]*ast.Module) error) (*ast.Compiler, error) {
-	modules := make(map[string]*ast.Module)
-	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
-		if !isIncluded(path) {
-			continue
-		}
-		module, err := parse(path, b.Files[path])
-		if err != nil {
-			return nil, fmt.Errorf("check the bundle: %w", err)
-		}
-		if err := checkPackage(path, module); err != nil {
-			return nil, fmt.Errorf("check the bundle: %w", err)
-		}
-		modules[path] = module
-	}
-	if err := reduce(modules); err != nil {
+// compiler returns the compiler of the modules that an engine loads and that reduce keeps, which
+// another bundle may share.
+func (b *Bundle) compiler(reduce reducer) (*ast.Compiler, error) {
+	modules, err := b.modules(isModule, reduce)
+	if err != nil {
 		return nil, err
 	}
-	compiler := ast.NewCompiler().WithCapabilities(builtin.Capabilities()).
+	return compilers.get(modules.key(b), func() (*ast.Compiler, error) { return b.compile(modules, ast.NewCompiler()) })
+}
+
+func (b *Bundle) compile(modules modules, compiler *ast.Compiler) (*ast.Compiler, error) {
+	all, err := modules.parsed()
+	if err != nil {
+		return nil, err
+	}
+	compiler = compiler.WithCapabilities(builtin.Capabilities()).
 		WithDefaultRegoVersion(ast.RegoV1).WithPathConflictsCheck(b.isData)
-	if compiler.Compile(modules); compiler.Failed() {
+	if compiler.Compile(all); compiler.Failed() {
 		return nil, fmt.Errorf("check the bundle: %w", compiler.Errors)
 	}
 	// An engine keeps the compiler as long as the rules are the same. It must not keep the
 	// data of the first bundle that has them.
 	return compiler.WithPathConflictsCheck(nil), nil
-}
-
-// libraryModule is a module of the library with the text it was parsed from.
-type libraryModule struct {
-	text     []byte
-	module   *ast.Module
-	refersTo []ast.Ref
-}
-
-// parsedLibrary returns the modules of the embedded library. Parsing them takes half of the
-// time of a compilation, and almost every bundle has them. The compiler works on copies.
-var parsedLibrary = sync.OnceValue(func() map[string]libraryModule {
-	all := map[string]libraryModule{}
-	for path, text := range rego.Files() {
-		if module, err := parseAnew(path, text); err == nil {
-			all[path] = libraryModule{text, module, refersTo(module)}
-		}
-	}
-	return all
-})
-
-func parse(path string, text []byte) (*ast.Module, error) {
-	if known, ok := parsedLibrary()[path]; ok && bytes.Equal(known.text, text) {
-		return known.module, nil
-	}
-	return parseAnew(path, text)
-}
-
-func parseAnew(path string, text []byte) (*ast.Module, error) {
-	return ast.ParseModuleWithOpts(path, string(text), ast.ParserOptions{
-		RegoVersion:       ast.RegoV1,
-		Capabilities:      builtin.Capabilities(),
-		ProcessAnnotation: true,
-	})
 }
 
 // checkPackage returns an error unless the package of a module is below the root of its

@@ -2,18 +2,22 @@ package bundles
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
+// reducer removes modules of the library.
+type reducer func(modules) error
+
 // everything keeps all modules.
-func everything(map[string]*ast.Module) error { return nil }
+func everything(modules) error { return nil }
 
 // needed returns what removes the modules of the library that neither the queries nor the
 // other modules refer to, directly or by modules that they refer to. The library compiles without them: it is tested as a whole. A module of the library with
 // another text is not one of the library, and stays.
-func needed(queries []string) func(modules map[string]*ast.Module) error {
-	return func(modules map[string]*ast.Module) error {
+func needed(queries []string) reducer {
+	return func(m modules) error {
 		var asked []ast.Ref
 		for _, query := range queries {
 			body, err := ast.ParseBody(query)
@@ -22,26 +26,27 @@ func needed(queries []string) func(modules map[string]*ast.Module) error {
 			}
 			asked = append(asked, refersTo(body)...)
 		}
-		left := make(map[string]*ast.Module) // of the library, not referred to so far
-		for path, module := range modules {
-			if known, ok := parsedLibrary()[path]; ok && known.module == module {
-				left[path] = module
-				continue
-			}
+		for _, module := range m.own {
 			asked = append(asked, refersTo(module)...)
 		}
+		left := maps.Clone(m.library) // not referred to so far
 		for len(asked) > 0 {
 			ref := asked[len(asked)-1]
 			asked = asked[:len(asked)-1]
-			for path, module := range left {
-				if concerns(ref, module.Package.Path) {
-					delete(left, path)
-					asked = append(asked, parsedLibrary()[path].refersTo...)
+			for path, known := range left {
+				if !concerns(ref, known.pack) {
+					continue
 				}
+				delete(left, path)
+				parsed, err := known.parse()
+				if err != nil {
+					return err
+				}
+				asked = append(asked, parsed.refersTo...)
 			}
 		}
 		for path := range left {
-			delete(modules, path)
+			delete(m.library, path)
 		}
 		return nil
 	}

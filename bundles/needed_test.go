@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -37,15 +35,11 @@ func TestCompileFor(t *testing.T) {
 			}
 			b, err := assemble(tables.List{access}, nil, BuildOptions{}, accessData(t, access), rego.Files(), files)
 			check(t, err)
-			modules := map[string]*ast.Module{}
-			for path, text := range b.Files {
-				if isModule(path) {
-					modules[path], err = parse(path, text)
-					check(t, err)
-				}
-			}
-			check(t, needed(row.queries)(modules))
-			kept := slices.Sorted(maps.Keys(modules))
+			modules, err := b.modules(isModule, needed(row.queries))
+			check(t, err)
+			all, err := modules.parsed()
+			check(t, err)
+			kept := slices.Sorted(maps.Keys(all))
 			has := func(beginning string) bool {
 				return slices.ContainsFunc(kept, func(path string) bool { return strings.HasPrefix(path, beginning) })
 			}
