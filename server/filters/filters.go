@@ -36,6 +36,16 @@ type Answer struct {
 	Revision string             `json:"revision"`
 	Matched  []decision.Matched `json:"matched"`
 	Values   any                `json:"values,omitempty"`
+
+	text []byte // of an answer that a cache keeps
+}
+
+// JSON returns the answer as a line of JSON, which must not be modified.
+func (a *Answer) JSON() []byte {
+	if a.text != nil {
+		return a.text
+	}
+	return Encode(a)
 }
 
 // Record returns what is recorded of an answer to the question.
@@ -74,7 +84,8 @@ func (q *Question) Answer(ctx context.Context, p decision.Policies) (*Answer, er
 		if err != nil {
 			return decision.CachedValue{}, err
 		}
-		kept := decision.CachedValue{Value: a, Bytes: 2 * len(Encode(a))}
+		a.text = Encode(a)
+		kept := decision.CachedValue{Value: a, Bytes: 3 * len(a.text)}
 		if a.Until != nil {
 			kept.Expires, err = time.Parse(time.RFC3339Nano, *a.Until)
 		}

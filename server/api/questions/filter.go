@@ -29,7 +29,7 @@ func (a *API) Filter(point string) http.HandlerFunc {
 			if err != nil {
 				return b, FilterRefusal(err)
 			}
-			text := filters.Encode(answer)
+			text := answer.JSON()
 			if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
 				return b, TooLarge(len(text), a.MaxAnswer)
 			}
