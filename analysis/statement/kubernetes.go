@@ -39,6 +39,13 @@ func (k *KubernetesRule) Match(at stage, r *Request) uint8 {
 	return Bit(lists.MatchOf(&w, of) != rule.No)
 }
 
+// MayMatchVerb reports whether a condition may match a request with a verb, as far as the verbs of
+// a PolicyRule decide.
+func MayMatchVerb(c Condition, verb string) bool {
+	k, ok := c.(*KubernetesRule)
+	return !ok || HasWord(k.Verbs, verb)
+}
+
 func (k *KubernetesRule) filter() *tables.NamespaceFilter { return nil }
 
 func (k *KubernetesRule) last() stage {

@@ -21,7 +21,7 @@ type index struct {
 	vocabulary *vocabularyOf
 	// bySubject has the statements of bindings of each principal.
 	bySubject map[string][]*statement.Statement
-	reached   map[*assertion.Class]*reach
+	reached   map[reachKey]*reach
 	// ids and listed are the statements with their IDs, nil until a certificate needs them.
 	ids    map[*statement.Statement]int
 	listed []statement.JSON
@@ -30,6 +30,13 @@ type index struct {
 type rule struct {
 	condition  statement.Condition
 	statements []*statement.Statement
+	mayDeny    bool // by a statement of it, or by an error of its evaluation
+}
+
+// reachKey is a class, and whether only statements that may deny are looked for.
+type reachKey struct {
+	class    *assertion.Class
+	onlyDeny bool
 }
 
 // newIndex returns the index of the point access.
@@ -53,7 +60,7 @@ func newIndex(w *statement.World) *index {
 
 // indexOf adds statements of bindings, sessions or visibility policies to an index.
 func indexOf(x *index, each func(add func(*statement.Statement))) *index {
-	x.bySubject, x.reached = make(map[string][]*statement.Statement), make(map[*assertion.Class]*reach)
+	x.bySubject, x.reached = make(map[string][]*statement.Statement), make(map[reachKey]*reach)
 	at := make(map[statement.Condition]int)
 	each(func(s *statement.Statement) {
 		i, known := at[s.Condition]
@@ -62,12 +69,22 @@ func indexOf(x *index, each func(add func(*statement.Statement))) *index {
 			at[s.Condition] = i
 			x.rules = append(x.rules, rule{condition: s.Condition})
 		}
-		x.rules[i].statements = append(x.rules[i].statements, s)
+		x.rules[i].add(s)
 		for _, p := range s.Subjects {
 			x.bySubject[p] = append(x.bySubject[p], s)
 		}
 	})
 	return x
+}
+
+func (r *rule) add(s *statement.Statement) {
+	r.statements = append(r.statements, s)
+	r.mayDeny = r.mayDeny || mayDeny(s)
+}
+
+// mayDeny reports whether a statement denies, or does if its evaluation fails.
+func mayDeny(s *statement.Statement) bool {
+	return s.Effect != statement.OutcomeAllow || isEvaluated(s)
 }
 
 // reach is the statements that some request of a class fits.
@@ -103,22 +120,28 @@ func (x *index) rulesOf(c *assertion.Class) []rule {
 				at[s.Condition] = j
 				out = append(out, rule{condition: s.Condition})
 			}
-			out[j].statements = append(out[j].statements, s)
+			out[j].add(s)
 		}
 	}
 	return out
 }
 
-// reachOf returns the statements that may fit a request of a class.
-func (x *index) reachOf(class *statement.Statement, c *assertion.Class) *reach {
-	if found := x.reached[c]; found != nil {
+// reachOf returns the statements that may fit a request of a class, or those of them that may
+// deny it: most bindings need not be looked at to see that nothing does.
+func (x *index) reachOf(class *statement.Statement, c *assertion.Class, onlyDeny bool) *reach {
+	key := reachKey{c, onlyDeny}
+	if found := x.reached[key]; found != nil {
 		return found
 	}
 	out := &reach{by: make(map[string][]*statement.Statement), bySubject: make(map[string][]*statement.Statement), point: x.point}
-	x.reached[c] = out
+	x.reached[key] = out
+	namespace, hasPath, verb := c.Text("namespace"), c.Text("path") != nil, c.Text("verb")
+	isThere := func(s *statement.Statement) bool {
+		return (!onlyDeny || mayDeny(s)) && (s.Namespace == "" || namespace.Fits(s.Namespace) && !hasPath)
+	}
 	for _, r := range x.rulesOf(c) {
-		isThere := func(s *statement.Statement) bool {
-			return s.Namespace == "" || c.Text("namespace").Fits(s.Namespace) && c.Text("path") == nil
+		if onlyDeny && !r.mayDeny || verb.IsLiteral() && !slices.ContainsFunc(verb.Texts, func(v string) bool { return statement.MayMatchVerb(r.condition, v) }) {
+			continue
 		}
 		if !slices.ContainsFunc(r.statements, isThere) || !out.meets(class, &statement.Statement{Condition: r.condition}) {
 			continue

@@ -43,7 +43,7 @@ type search struct {
 	// also are further classes that requests are in.
 	also []*assertion.Class
 	// reach is what reaches the class, by world.
-	reach map[*world]*reach
+	reach map[reachIn]*reach
 	// peer looks for a second request of the same subject, nil without one.
 	peer     *search
 	peerKind *kind
@@ -64,7 +64,7 @@ type excluded struct {
 
 // searchIn returns a search in a class, less others, and in all of some further classes.
 func (p *prover) searchIn(c *assertion.Class, out []*assertion.Class, also ...*assertion.Class) *search {
-	s := &search{p: p, class: c, also: also, of: statement.InClass(c), reach: make(map[*world]*reach)}
+	s := &search{p: p, class: c, also: also, of: statement.InClass(c), reach: make(map[reachIn]*reach)}
 	for _, u := range out {
 		bare := len(u.Texts)+len(u.Labels) == 0 && u.Item == nil
 		s.out = append(s.out, &excluded{u, statement.InClass(u), bare})
@@ -72,12 +72,23 @@ func (p *prover) searchIn(c *assertion.Class, out []*assertion.Class, also ...*a
 	return s
 }
 
-func (s *search) reachIn(w *world) *reach {
-	if s.reach[w] == nil {
-		s.reach[w] = w.index.reachOf(s.of, s.class)
-		s.p.isCut = s.p.isCut || s.reach[w].isCut
+// reachIn is a world, and whether only statements that may deny are looked for.
+type reachIn struct {
+	*world
+	onlyDeny bool
+}
+
+// reachIn returns the statements that reach the class in a world, and denyingIn those that may
+// deny.
+func (s *search) reachIn(w *world) *reach    { return s.reached(reachIn{w, false}) }
+func (s *search) denyingIn(w *world) *reach { return s.reached(reachIn{w, true}) }
+
+func (s *search) reached(in reachIn) *reach {
+	if s.reach[in] == nil {
+		s.reach[in] = in.index.reachOf(s.of, s.class, in.onlyDeny)
+		s.p.isCut = s.p.isCut || s.reach[in].isCut
 	}
-	return s.reach[w]
+	return s.reach[in]
 }
 
 // conditions returns those on principals: what the class requires, what must be escaped,
@@ -131,11 +142,11 @@ func (s *search) each(g *goal, visit func(chosen []*statement.Statement) bool) {
 // decidersOf returns the statements that may decide with the outcome of a part; nil stands
 // for none.
 func (s *search) decidersOf(p *part) []*statement.Statement {
-	r := s.reachIn(p.world)
 	switch {
-	case r.point == statement.PointVisibility && p.outcome == statement.OutcomeDeny: // without a policy as well
-		return append(slices.Clone(r.by[p.outcome]), nil)
+	case p.world.index.point == statement.PointVisibility && p.outcome == statement.OutcomeDeny: // without a policy as well
+		return append(slices.Clone(s.reachIn(p.world).by[p.outcome]), nil)
 	case p.outcome == statement.OutcomeDeny:
+		r := s.denyingIn(p.world)
 		out := slices.Concat(r.everyone, r.by[p.outcome])
 		for _, t := range r.by[statement.OutcomeAllow] { // an evaluation error denies
 			if isEvaluated(t) {
@@ -146,7 +157,7 @@ func (s *search) decidersOf(p *part) []*statement.Statement {
 	case p.outcome == statement.OutcomeNone:
 		return []*statement.Statement{nil}
 	}
-	return r.by[p.outcome]
+	return s.reachIn(p.world).by[p.outcome]
 }
 
 func isEvaluated(t *statement.Statement) bool {

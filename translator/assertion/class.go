@@ -31,6 +31,9 @@ type Value struct {
 	Not      []*Value
 }
 
+// IsLiteral reports whether the set is that of its texts.
+func (v *Value) IsLiteral() bool { return v != nil && len(v.Globs)+len(v.Prefixes)+len(v.Not) == 0 }
+
 // Fits reports whether a text is in the set. Everything is in the nil set.
 func (v *Value) Fits(text string) bool {
 	return v == nil || slices.Contains(v.Texts, text) || fitsPattern(v.Globs, v.Prefixes, text) ||
