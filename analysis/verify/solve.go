@@ -80,7 +80,7 @@ type reachIn struct {
 
 // reachIn returns the statements that reach the class in a world, and denyingIn those that may
 // deny.
-func (s *search) reachIn(w *world) *reach    { return s.reached(reachIn{w, false}) }
+func (s *search) reachIn(w *world) *reach   { return s.reached(reachIn{w, false}) }
 func (s *search) denyingIn(w *world) *reach { return s.reached(reachIn{w, true}) }
 
 func (s *search) reached(in reachIn) *reach {
