@@ -136,7 +136,10 @@ func (p *Policies) filter(ctx context.Context, q *filters.Question) (Filter, err
 	if err != nil {
 		return Filter{}, err
 	}
-	f := Filter{Exact: a.Exact, Args: a.Args, Requests: a.Requests, Residual: a.Residual, Revision: a.Revision, Matched: a.Matched}
+	f := Filter{Exact: a.Exact, Args: a.Args, Revision: a.Revision, Matched: a.Matched}
+	if a.ForKubernetes != nil {
+		f.Requests, f.Residual = a.Requests, a.Residual
+	}
 	switch a.Kind {
 	case filter.Conditional:
 		f.Kind = FilterConditional

@@ -28,9 +28,7 @@ type Answer struct {
 	// Query and Args are absent for Kubernetes, Args also for UCAST.
 	Query any   `json:"query,omitempty"`
 	Args  []any `json:"args,omitzero"`
-	// Requests are for Kubernetes alone, as is a residual.
-	Requests []filter.ListRequest `json:"requests,omitzero"`
-	Residual *filter.Node         `json:"residual,omitempty"`
+	*ForKubernetes
 	// Until is nil without a boundary of time.
 	Until    *string            `json:"until"`
 	Revision string             `json:"revision"`
@@ -38,6 +36,13 @@ type Answer struct {
 	Values   any                `json:"values,omitempty"`
 
 	text []byte // of an answer that a cache keeps
+}
+
+// ForKubernetes is what a filter is for an API server. It is nil for other targets.
+type ForKubernetes struct {
+	Requests []filter.ListRequest `json:"requests"`
+	// Residual is to be applied to what the requests return, nil if that is exact.
+	Residual *filter.Node `json:"residual"`
 }
 
 // JSON returns the answer as a line of JSON, which must not be modified.
@@ -109,7 +114,7 @@ func (q *Question) key(p decision.Policies) string {
 
 // Hash identifies the condition with its parameters.
 func (a *Answer) Hash() string {
-	sum := sha256.Sum256(Encode([]any{a.Query, a.Args, a.Requests, a.Residual}))
+	sum := sha256.Sum256(Encode([]any{a.Query, a.Args, a.ForKubernetes}))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -123,7 +128,10 @@ func (q *Question) answer(ctx context.Context, p decision.Policies) (*Answer, er
 	if err != nil {
 		return nil, err
 	}
-	out.Kind, out.Exact, out.Query, out.Args, out.Requests, out.Residual = f.Kind, f.Exact, f.Query, slices.Clip(f.Args), f.Requests, f.Residual
+	out.Kind, out.Exact, out.Query, out.Args = f.Kind, f.Exact, f.Query, slices.Clip(f.Args)
+	if f.Requests != nil {
+		out.ForKubernetes = &ForKubernetes{f.Requests, f.Residual}
+	}
 	return out, nil
 }
 

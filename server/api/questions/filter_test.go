@@ -16,7 +16,7 @@ func TestFilters(t *testing.T) {
 		want                     string // in the body
 	}{
 		{"about another user", "access", "t-a", `{"request":{"user":"b","verb":"get","resource":"pods"},"target":"sql+sqlite"}`, 200, `"kind":"always"`},
-		{"of a namespace", "access", "t-a", `{"request":{"user":"x","verb":"get","resource":"pods"},"target":"kubernetes"}`, 200, `"requests":[]`},
+		{"of a namespace", "access", "t-a", `{"request":{"user":"x","verb":"get","resource":"pods"},"target":"kubernetes"}`, 200, `"requests":[],"residual":null`},
 		{"nothing is visible", "visibility", "t-a", `{"request":{"user":"b","type":"pods"},"target":"ucast+all"}`, 200, `"value":[]`},
 		{"when it ends", "access", "t-a", `{"request":{"user":"c","verb":"get","resource":"secrets"},"target":"cel"}`, 200, `"until":`},
 		{"without credentials", "access", "", `{"request":{"user":"b","verb":"get","resource":"pods"},"target":"sql+sqlite"}`, 401, "the server can authenticate"},
