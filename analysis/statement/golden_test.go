@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/tests/golden"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/source"
@@ -49,36 +50,12 @@ func TestStatementsOfConformanceSuites(t *testing.T) {
 		}
 		suites++
 		name := family + "-" + filepath.Base(folder)
-		t.Run(name, func(t *testing.T) { compare(t, filepath.Join("testdata", name+".golden"), suite(t, folder)) })
+		t.Run(name, func(t *testing.T) {
+			golden.Compare(t, filepath.Join("testdata", name+".golden"), suite(t, folder), *update)
+		})
 	}
 	if suites < 100 {
 		t.Errorf("got %d suites, want all of them", suites)
-	}
-}
-
-func compare(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if os.Getenv("CI") != "" {
-			t.Fatal("-update is refused in CI")
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		gotLines, wantLines := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
-		for i := range min(len(gotLines), len(wantLines)) {
-			if gotLines[i] != wantLines[i] {
-				t.Fatalf("line %d: got\n%s\nwant\n%s", i+1, gotLines[i], wantLines[i])
-			}
-		}
-		t.Fatalf("got %d lines, want %d", len(gotLines), len(wantLines))
 	}
 }
 

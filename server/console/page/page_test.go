@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/writ-policy/writ/tests/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -102,27 +102,9 @@ func TestViews(t *testing.T) {
 		frame := own.ReplaceAllString(main.ReplaceAllString(document, "MAIN\n"), "")
 		around, _, _ := strings.Cut(document, "<main")
 		marked := regexp.MustCompile(`<title>.*\n|<li><a href="[^"]*" data-key="." aria-current="page"`).FindAllString(around, -1)
-		golden(t, "frame", w.Code, frame)
-		golden(t, tt.name, w.Code, strings.Join(marked, "")+"\n"+main.FindString(document))
+		golden.Compare(t, "testdata/frame.html", []byte(frame), *update)
+		golden.Compare(t, "testdata/"+tt.name+".html", []byte(strings.Join(marked, "")+"\n"+main.FindString(document)), *update)
 		checkForm(t, tt.name, document)
-	}
-}
-
-// golden compares with a golden file, or rewrites it.
-func golden(t *testing.T, name string, code int, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".html")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // as other files of the repository
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got status %d and another document than %s; run with -update and read the difference", name, code, file)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/gateway"
+	"github.com/writ-policy/writ/tests/golden"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
@@ -70,38 +71,12 @@ func TestDecisionsOfConformanceSuites(t *testing.T) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			got, n := suite(t, folder)
 			if decided += n; n > 0 {
-				compare(t, filepath.Join("testdata", filepath.Base(folder)+".golden"), got)
+				golden.Compare(t, filepath.Join("testdata", filepath.Base(folder)+".golden"), got, *update)
 			}
 		})
 	}
 	if decided < 500 {
 		t.Errorf("got %d decisions, want most of the cases", decided)
-	}
-}
-
-func compare(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if os.Getenv("CI") != "" {
-			t.Fatal("-update is refused in CI")
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gotLines, wantLines := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
-	for i := range min(len(gotLines), len(wantLines)) {
-		if gotLines[i] != wantLines[i] {
-			t.Fatalf("line %d: got\n%s\nwant\n%s", i+1, gotLines[i], wantLines[i])
-		}
-	}
-	if len(gotLines) != len(wantLines) {
-		t.Fatalf("got %d lines, want %d", len(gotLines), len(wantLines))
 	}
 }
 
