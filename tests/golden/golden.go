@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Compare fails the test unless a file has the content. With isUpdate it writes the file, except
-// in CI, where nobody reads the difference. The failure shows the first line that differs.
+// Compare fails the test unless a file has the content. With isUpdate it writes the file, which CI
+// refuses: the difference has to be read. The failure shows the first line that differs.
 func Compare(t *testing.T, path string, got []byte, isUpdate bool) {
 	t.Helper()
 	if isUpdate {
