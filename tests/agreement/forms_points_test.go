@@ -272,7 +272,7 @@ func withoutPart(t *testing.T, bundle *bundles.Bundle, name, part, without strin
 	if !strings.Contains(content, part) {
 		t.Fatalf("%s: %q is not in %s", name, part, formsPath)
 	}
-	broken := &bundles.Bundle{Manifest: bundle.Manifest, Tables: bundle.Tables, Files: maps.Clone(bundle.Files)}
+	broken := &bundles.Bundle{Manifest: bundle.Manifest, Tables: bundle.Tables, Data: bundle.Data, Files: maps.Clone(bundle.Files)}
 	broken.Files[formsPath] = []byte(strings.Replace(content, part, without, 1))
 	return broken
 }
