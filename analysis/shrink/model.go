@@ -250,6 +250,8 @@ func (m *Model) readRules(r *role, count int, of func(int) *rule) {
 			key = fmt.Sprint(i)
 		case len(one.lists) == 2 && !one.isOrigin:
 			key = "path"
+		case one.isOrigin: // what one rule negates, another may grant
+			key += one.negations()
 		}
 		if r.pools[key] == nil {
 			r.pools[key] = &pool{role: r, cells: make(map[cell]bool), held: make(map[cell]bool)}
@@ -287,6 +289,18 @@ func (r *rule) readLists() {
 		}
 		r.lists = append(r.lists, l)
 	}
+}
+
+// negations returns what the lists of a rule negate, in an order of its own.
+func (r *rule) negations() string {
+	var out []string
+	for i := range r.lists {
+		for _, n := range r.lists[i].not {
+			out = append(out, r.lists[i].name+" -"+n.value)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ",")
 }
 
 // readSubjects reads the subjects of a binding from its text.
