@@ -164,11 +164,19 @@ func (x *expansion) originDenials() {
 // of them certainly gives everything there.
 func (x *expansion) originBinding(namespace string) bool {
 	access := x.n.world.Access
-	writings := slices.DeleteFunc(x.writings("edit-documents", writGroup, "rolebindings", namespace, nil), func(w writing) bool {
+	known := func() []string { return x.originBindingsIn(namespace) }
+	writings := slices.DeleteFunc(x.writings("edit-documents", writGroup, "rolebindings", namespace, known), func(w writing) bool {
 		return x.isContained(kindRoleBinding, namespace, w.name)
 	})
 	if len(writings) == 0 {
 		return false
+	}
+	isThere := func(w writing) bool {
+		return w.requests[0].verb == "create" || access.Bindings.Has(tables.BindingKey(tables.FamilyOrigin, namespace, w.name))
+	}
+	written := writings[max(0, slices.IndexFunc(writings, isThere))]
+	if !isThere(written) {
+		written.class, written.assumes = max(written.class, Assumed), []string{"there is such a binding"}
 	}
 	_, hasBinding := x.container(kindPolicyBinding, namespace, namespace)
 	hasBinding = hasBinding || namespace == access.Master // into its own namespace, which takes a PolicyBinding
@@ -176,16 +184,44 @@ func (x *expansion) originBinding(namespace string) bool {
 		hasBinding = hasBinding || b.Family == tables.FamilyOrigin && b.Namespace == namespace && b.Role == tables.RoleKey(tables.FamilyOrigin, namespace, access.Roles.At(b.Role).Name)
 	}
 	for _, role := range x.originRoles(func(in string) bool { return in == access.Master || in == namespace && hasBinding }) {
-		h := writings[0].hop // Origin lets the role of a binding be changed
+		h := written.hop // Origin lets the role of a binding be changed
 		h.requests = slices.Clone(h.requests)
-		c := newBinding(role, namespace, writings[0].name, x.n.identity.own())
-		c.isNew = !access.Bindings.Has(tables.BindingKey(tables.FamilyOrigin, namespace, writings[0].name))
+		c := newBinding(role, namespace, written.name, x.n.identity.own())
+		c.isNew = !access.Bindings.Has(tables.BindingKey(tables.FamilyOrigin, namespace, written.name))
 		x.change(h, c)
 		if grantsAll(role) && h.class == Certain {
 			return true
 		}
 	}
 	return false
+}
+
+// originBindingsIn returns the name of a binding of Origin documents in a namespace that may be
+// changed, rather one whose role the identity does not hold.
+func (x *expansion) originBindingsIn(namespace string) []string {
+	access := x.n.world.Access
+	held := make(map[string]bool)
+	for _, s := range x.held {
+		for _, d := range s.Documents {
+			held[d.Role] = true
+		}
+	}
+	best := ""
+	for _, b := range access.Bindings.All() {
+		if b.Family != tables.FamilyOrigin || b.Namespace != namespace || x.isContained(kindRoleBinding, namespace, b.Name) {
+			continue
+		}
+		if best == "" {
+			best = b.Name
+		}
+		if !held[b.Role] {
+			return []string{b.Name}
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	return []string{best}
 }
 
 // originRoles returns the Origin roles of some namespaces, those that grant everything first.
