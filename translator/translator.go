@@ -204,6 +204,11 @@ func (t *Translator) kept(file source.File, state state) (*decoded, bool) {
 // decoding another reason than their content ended.
 func (t *Translator) keep(snapshot source.Snapshot, files []*decoded) (documents []syntax.Document, others []skipped, undecoded []syntax.Undecoded, list diag.List) {
 	t.keepFinal(snapshot, files)
+	count := 0
+	for _, file := range files {
+		count += len(file.Documents)
+	}
+	documents = make([]syntax.Document, 0, count)
 	for i, file := range files {
 		documents = append(documents, file.Documents...)
 		for _, s := range file.Skipped {

@@ -162,6 +162,9 @@ func ComparePositions(a, b syntax.Document) int { return a.Meta().At.Compare(b.M
 // Changes compares two lists in the order of positions. It returns the documents that are
 // only in before, and those that are only in now.
 func Changes[D syntax.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
+	if len(before) > 0 && len(before) == len(now) && &before[0] == &now[0] {
+		return nil, nil // it is one list
+	}
 	for len(before) > 0 && len(now) > 0 {
 		if same(before[0], now[0]) {
 			before, now = before[1:], now[1:]
