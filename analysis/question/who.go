@@ -251,7 +251,9 @@ func (w *WhoCan) keepPage(after string, all []*statement.Statement, entries map[
 func (a *Asker) fit(q *Question) *fitting {
 	bound := a.World.ClusterWide()
 	if namespace, ok := q.namespace(); !ok || namespace != "" {
-		bound = a.World.All(namespace)
+		if bound = a.World.All(namespace); q.target != nil {
+			bound = a.World.AllFor(namespace, q.target)
+		}
 	}
 	return q.fit(a.World.Deny).add(q, bound).lend(q, a.World.Sessions())
 }

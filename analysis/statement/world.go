@@ -486,6 +486,25 @@ func (w *World) All(namespace string) iter.Seq[*Statement] {
 	return w.each(namespace, func(string) bool { return true })
 }
 
+// AllFor returns those statements of All whose role has a rule that may match the resource or path
+// of a request and its verb, of which most roles have none.
+func (w *World) AllFor(namespace string, r *Request) iter.Seq[*Statement] {
+	known := make(map[string]bool)
+	return w.each(namespace, func(key string) bool {
+		wanted, ok := known[key]
+		if !ok {
+			role := w.Access.Roles.Find(key)
+			wanted = role == nil || len(role.Origin) > 0
+			for i := 0; !wanted && i < len(role.Kubernetes); i++ {
+				k := (*KubernetesRule)(&role.Kubernetes[i])
+				wanted = HasWord(k.Verbs, r.Verb) && k.Match(stageTarget, r) != 0
+			}
+			known[key] = wanted
+		}
+		return wanted
+	})
+}
+
 // Denials returns those statements of All that deny.
 func (w *World) Denials(namespace string) iter.Seq[*Statement] {
 	roles := w.denyingRoles()
