@@ -3,6 +3,7 @@ package reach
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,43 +25,96 @@ func (r *Report) Text() string {
 			}
 			cuts = append(cuts, fmt.Sprintf("%s (%s)", diag.Line(c.Source), what))
 		}
-		fmt.Fprintf(&out, "cut it at: %s\n", strings.Join(cuts, ", "))
+		addLine(&out, width, "", "cut it at: "+strings.Join(cuts, ", "))
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&out, "note: %s\n", diag.Line(note))
+		addLine(&out, width, "", "note: "+diag.Line(note))
 	}
 	if n := len(r.Excepted); n > 0 {
 		fmt.Fprintf(&out, "%s excepted.\n", diag.Counted(n, "path"))
 	}
-	fmt.Fprintf(&out, "%s\nNot covered: operators, clouds, persistent volumes, webhooks; -o json lists all.\n", r.total())
+	for line := range strings.SplitSeq(r.total(), "\n") {
+		addLine(&out, width, "", line)
+	}
+	out.WriteString("Not covered: operators, clouds, persistent volumes, webhooks; -o json lists all.\n")
 	return out.String()
 }
 
-// lines returns the hops of a path for people.
+// lines returns the hops of a path for people, a fact a line: what shows them wraps them.
 func (p *Path) lines() []string {
 	var out strings.Builder
-	p.text(&out)
-	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")[1:]
+	p.addHops(&out, math.MaxInt)
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
 func (p *Path) text(out *strings.Builder) {
-	fmt.Fprintf(out, "%s  reaches  %s  in %s, %s\n", diag.Line(p.Subject), diag.Line(p.To), diag.Counted(len(p.Hops), "hop"), p.Class)
+	who := fmt.Sprintf("%s  reaches  %s", diag.Line(p.Subject), diag.Line(p.To))
+	how := fmt.Sprintf("  in %s, %s", diag.Counted(len(p.Hops), "hop"), p.Class)
+	if len(who)+len(how) > width {
+		who += "\n"
+	}
+	fmt.Fprintln(out, who+how)
+	p.addHops(out, width)
+}
+
+func (p *Path) addHops(out *strings.Builder, limit int) {
+	wide := 0 // of the requests that have their result on the same line
+	for n := range p.Hops {
+		if what, result := p.Hops[n].parts(); len(hopIndent)+len(what)+3+len(result) <= width {
+			wide = max(wide, len(what))
+		}
+	}
 	for n := range p.Hops {
 		h := &p.Hops[n]
-		what, result, _ := strings.Cut(h.Text, ": ")
-		fmt.Fprintf(out, "  %d  %s\n     %s\n", n+1, diag.Line(what), diag.Line(result))
+		what, result := h.parts()
+		if line := fmt.Sprintf("  %d  %-*s   %s", n+1, wide, what, result); len(line) <= width {
+			fmt.Fprintln(out, line)
+		} else {
+			addLine(out, limit, fmt.Sprintf("  %d  ", n+1), what)
+			addLine(out, limit, hopIndent, result)
+		}
 		for i := range h.Grants {
 			if i == 0 || h.Grants[i] != h.Grants[i-1] {
-				fmt.Fprintf(out, "     allowed by %s\n", diag.Line(h.Grants[i].String()))
+				addLine(out, limit, hopIndent, "allowed by "+diag.Line(h.Grants[i].String()))
 			}
 		}
 		if len(h.Assumes) > 0 {
-			fmt.Fprintf(out, "     assumes: %s\n", diag.Line(strings.Join(h.Assumes, ", ")))
+			addLine(out, limit, hopIndent, "assumes: "+diag.Line(strings.Join(h.Assumes, ", ")))
 		}
 		if len(h.Why) > 0 {
-			fmt.Fprintf(out, "     possible, it depends on: %s%s\n", diag.Line(strings.Join(h.Why, ", ")), diag.Line(factsText(h.Facts)))
+			addLine(out, limit, hopIndent, "possible, it depends on: "+diag.Line(strings.Join(h.Why, ", "))+diag.Line(factsText(h.Facts)))
 		}
 	}
+}
+
+// parts returns what a hop asks for, and what that makes of who asks.
+func (h *Hop) parts() (what, result string) {
+	what, result, _ = strings.Cut(h.Text, ": ")
+	return diag.Line(what), diag.Line(result)
+}
+
+// width is that of a terminal, and hopIndent precedes the lines of a hop.
+const (
+	width     = 80
+	hopIndent = "     "
+)
+
+// addLine writes a text after what precedes it, and goes on in further lines, further indented,
+// where it is longer than the limit. A word that is longer than a line stays whole.
+func addLine(out *strings.Builder, limit int, before, text string) {
+	line := before
+	for i, word := range strings.Split(text, " ") {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+1+len(word) <= limit:
+			line += " " + word
+		default:
+			fmt.Fprintln(out, line)
+			line = strings.Repeat(" ", len(before)+2) + word
+		}
+	}
+	fmt.Fprintln(out, line)
 }
 
 // String names what grants a request, and where.
