@@ -243,6 +243,9 @@ func (s *search) report(ctx context.Context) (*Report, error) {
 			}
 		}
 	}
+	if g.o.Containers == nil {
+		out.NotCovered = append(slices.Clone(notCovered), notCoveredContainers)
+	}
 	out.except(g.o.Except, g.o.Now)
 	if g.o.Cuts {
 		if err := g.cut(ctx, out); err != nil {
@@ -252,6 +255,9 @@ func (s *search) report(ctx context.Context) (*Report, error) {
 	out.sum()
 	return out, nil
 }
+
+// notCoveredContainers is what an answer without the documents of containers leaves out.
+const notCoveredContainers = "Policies and PolicyBindings of writ.dev that a hop could write"
 
 var notCovered = []string{
 	"operators and GitOps controllers that act for others", "identities of clouds", "persistent volumes", "APIServices, services and endpoints",

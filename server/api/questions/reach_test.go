@@ -23,6 +23,7 @@ func TestReach(t *testing.T) {
 		part         string
 	}{
 		"a path":                        {"t-auditor", "?from=user:maker&to=" + account, 200, `"edge":"workload-create"`},
+		"what it leaves out":            {"t-auditor", "?from=user:maker&to=" + account, 200, "Policies and PolicyBindings of writ.dev"},
 		"its line":                      {"t-auditor", "?from=user:maker&to=" + account, 200, `"cuts":[{"kind":"RoleBinding"`},
 		"of a class":                    {"t-auditor", "?from=user:maker&to=" + account + "&class=certain&paths=2", 200, `"class":"certain"`},
 		"no path":                       {"t-auditor", "?from=user:a&to=" + account, 200, `"paths":[]`},
