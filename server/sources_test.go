@@ -52,10 +52,11 @@ func TestSourcesAreFollowedOneByOne(t *testing.T) {
 	}
 	h.write("bindings/viewers.yaml", strings.ReplaceAll(binding, "alice", "bob"))
 	r.eventually("bob may, with the last roles", func() bool { return r.allowed("bob") && !r.allowed("alice") })
-	degraded, sources = r.sources()
-	if !degraded || sources[0].Error != "" || sources[1].Stale <= 0 || sources[1].Error == "" || sources[1].Files != 1 {
-		t.Errorf("got degraded %t, sources %+v, want the age of the roles", degraded, sources)
-	}
+	// The status follows the revision.
+	r.eventually("the status has the age of the roles", func() bool {
+		degraded, sources := r.sources()
+		return degraded && sources[0].Error == "" && sources[1].Stale > 0 && sources[1].Error != "" && sources[1].Files == 1
+	})
 	h.write("roles/viewer.yaml", role)
 	h.write("bindings/viewers.yaml", binding)
 	r.eventually("alice may again", func() bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // oldBundle writes a bundle as versions did that had no table of deny policies.
@@ -24,16 +25,16 @@ func oldBundle(t *testing.T, path string) {
 	if result == nil {
 		t.Fatal(list)
 	}
-	const data = "compiled/data.json"
-	var tables map[string]json.RawMessage
-	if err := json.Unmarshal(result.Files[data], &tables); err != nil || tables["deny_tables"] == nil {
-		t.Fatalf("got %v and tables %s, want one of deny policies", err, result.Files[data])
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(result.Data.Bytes(), &members); err != nil || members["deny_tables"] == nil {
+		t.Fatalf("got %v and tables %s, want one of deny policies", err, result.Data.Bytes())
 	}
-	delete(tables, "deny_tables")
-	var err error
-	if result.Files[data], err = json.Marshal(tables); err != nil {
+	delete(members, "deny_tables")
+	data, err := json.Marshal(members)
+	if err != nil {
 		t.Fatal(err)
 	}
+	result.Data = tables.TextOf(data)
 	b, err := bundles.Build(result, bundles.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
