@@ -42,8 +42,6 @@ type search struct {
 	of    *statement.Statement
 	// also are further classes that requests are in.
 	also []*assertion.Class
-	// reach is what reaches the class, by world.
-	reach map[reachIn]*reach
 	// peer looks for a second request of the same subject, nil without one.
 	peer     *search
 	peerKind *kind
@@ -64,7 +62,7 @@ type excluded struct {
 
 // searchIn returns a search in a class, less others, and in all of some further classes.
 func (p *prover) searchIn(c *assertion.Class, out []*assertion.Class, also ...*assertion.Class) *search {
-	s := &search{p: p, class: c, also: also, of: statement.InClass(c), reach: make(map[reachIn]*reach)}
+	s := &search{p: p, class: c, also: also, of: statement.InClass(c)}
 	for _, u := range out {
 		bare := len(u.Texts)+len(u.Labels) == 0 && u.Item == nil
 		s.out = append(s.out, &excluded{u, statement.InClass(u), bare})
@@ -72,23 +70,15 @@ func (p *prover) searchIn(c *assertion.Class, out []*assertion.Class, also ...*a
 	return s
 }
 
-// reachIn is a world, and whether only statements that may deny are looked for.
-type reachIn struct {
-	*world
-	onlyDeny bool
-}
-
 // reachIn returns the statements that reach the class in a world, and denyingIn those that may
 // deny.
-func (s *search) reachIn(w *world) *reach   { return s.reached(reachIn{w, false}) }
-func (s *search) denyingIn(w *world) *reach { return s.reached(reachIn{w, true}) }
+func (s *search) reachIn(w *world) *reach   { return s.reached(w, false) }
+func (s *search) denyingIn(w *world) *reach { return s.reached(w, true) }
 
-func (s *search) reached(in reachIn) *reach {
-	if s.reach[in] == nil {
-		s.reach[in] = in.index.reachOf(s.of, s.class, in.onlyDeny)
-		s.p.isCut = s.p.isCut || s.reach[in].isCut
-	}
-	return s.reach[in]
+func (s *search) reached(w *world, onlyDeny bool) *reach {
+	r := w.index.reachOf(s.of, s.class, onlyDeny)
+	s.p.isCut = s.p.isCut || r.isCut
+	return r
 }
 
 // conditions returns those on principals: what the class requires, what must be escaped,
@@ -147,13 +137,7 @@ func (s *search) decidersOf(p *part) []*statement.Statement {
 		return append(slices.Clone(s.reachIn(p.world).by[p.outcome]), nil)
 	case p.outcome == statement.OutcomeDeny:
 		r := s.denyingIn(p.world)
-		out := slices.Concat(r.everyone, r.by[p.outcome])
-		for _, t := range r.by[statement.OutcomeAllow] { // an evaluation error denies
-			if isEvaluated(t) {
-				out = append(out, t)
-			}
-		}
-		return out
+		return slices.Concat(r.everyone, r.by[p.outcome], r.by[statement.OutcomeAllow]) // an evaluation error denies
 	case p.outcome == statement.OutcomeNone:
 		return []*statement.Statement{nil}
 	}
