@@ -2,15 +2,25 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/writ-policy/writ/analysis/companion"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/server/cluster"
+	"github.com/writ-policy/writ/server/decision"
 )
 
-// probeEvery is how often the companions of clusters are probed.
-const probeEvery = 10 * time.Second
+const (
+	// probeEvery is how often the companions of clusters are probed, and how long a probe of
+	// all API servers of one may take. A new revision, or another listing, is probed at once.
+	probeEvery = 10 * time.Second
+	// provedFor is how long a probe proves that a companion is in force.
+	provedFor = 30 * time.Second
+)
 
 // companionStatus is the companion of a cluster in /v1/status.
 type companionStatus struct {
@@ -18,116 +28,196 @@ type companionStatus struct {
 	// Digest is that of the active revision, and Refused how many conditions it lacks.
 	Digest  string `json:"digest"`
 	Refused int    `json:"refused"`
-	// InForce states that each API server refused the last probe with the digest. Reason is
-	// why not, and Since the time of the last change of both.
+	// InForce states that each API server has refused a probe with the digest for the active
+	// revision within provedFor: reviews of writes are deferred to admission. Reason is why
+	// not, and Since the time of the last change of both.
 	InForce bool      `json:"inForce"`
 	Reason  string    `json:"reason,omitempty"`
 	Since   time.Time `json:"since"`
 }
 
-// companions probes the companions of the clusters that have one.
+// proof is that the API servers of a cluster have a companion in force.
+type proof struct {
+	of       cluster.Companion
+	revision string // whose companion it is
+	made     *companion.Companion
+	at       time.Time // when the probe began
+}
+
+// isFresh reports whether the proof holds at a time. The clock of the machine may jump, and
+// that of the process stops while the machine sleeps: both must agree.
+func (p *proof) isFresh(now time.Time) bool {
+	for _, age := range []time.Duration{now.Sub(p.at), now.Round(0).Sub(p.at.Round(0))} {
+		if age < 0 || age >= provedFor {
+			return false
+		}
+	}
+	return true
+}
+
+// companions probes the companions of the clusters that have one. It implements
+// access.Companions.
 type companions struct {
+	clusters *cluster.Clusters // nil without a clusters file
+	now      func() time.Time
+
 	mu       sync.Mutex // held to read and change what follows
-	states   []companionStatus
-	revision string
-	made     map[string]*companion.Companion // by cluster, of the revision
+	states   map[string]companionStatus
+	proofs   map[string]*proof // by cluster: those of the last probe that succeeded
+	revision string            // of the last probes
+	listed   []cluster.Companion
+
+	made map[cluster.Companion]*companion.Companion // of that revision; read and changed by probeCompanions alone
+}
+
+// InForce implements access.Companions. The proof is of this very revision, and of the cluster
+// as it is listed now.
+func (c *companions) InForce(revision string, r *decision.Request) *companion.Companion {
+	c.mu.Lock()
+	p := c.proofs[r.Cluster]
+	c.mu.Unlock()
+	if p == nil || revision == "" || p.revision != revision || !p.isFresh(c.now()) {
+		return nil
+	}
+	if listed, ok := c.clusters.Companion(r.Cluster); !ok || listed != p.of || r.Tenant != p.of.Tenant {
+		return nil
+	}
+	return p.made
+}
+
+// status returns the companions of the listed clusters, by name, as they are for a revision.
+func (c *companions) status(revision string) (out []companionStatus) {
+	if c.clusters == nil {
+		return nil
+	}
+	for _, of := range c.clusters.Companions() {
+		c.mu.Lock()
+		state, isProbed := c.states[of.Cluster]
+		c.mu.Unlock()
+		if !isProbed {
+			continue
+		}
+		if state.InForce && c.InForce(revision, &decision.Request{Cluster: of.Cluster, Tenant: of.Tenant}) == nil {
+			state.InForce, state.Reason = false, fmt.Sprintf("the last probe of this revision is older than %s, or the cluster was listed anew", provedFor)
+		}
+		out = append(out, state)
+	}
+	return out
+}
+
+// inForce returns which companions are in force, by cluster.
+func (s *Server) inForce() map[string]bool {
+	out := make(map[string]bool)
+	for _, state := range s.companions.status(s.reloader.Current().Revision()) {
+		out[state.Cluster] = state.InForce
+	}
+	return out
 }
 
 // watchCompanions probes until ctx is done.
 func (s *Server) watchCompanions(ctx context.Context) {
-	ticker := time.NewTicker(probeEvery)
-	defer ticker.Stop()
-	for {
+	for last := time.Now(); ; last = time.Now() {
 		s.probeCompanions(ctx)
-		select {
-		case <-ctx.Done():
+		for time.Since(last) < probeEvery && !s.companions.isOutdated(s.reloader.Current().Revision()) {
+			if !pause(ctx, refreshEvery) {
+				return
+			}
+		}
+		if ctx.Err() != nil {
 			return
-		case <-ticker.C:
 		}
 	}
+}
+
+// isOutdated reports whether the last probes were for another revision or another listing.
+func (c *companions) isOutdated(revision string) bool {
+	listed := c.clusters.Companions()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return revision != c.revision || !slices.Equal(listed, c.listed)
 }
 
 // probeCompanions probes each companion once.
 func (s *Server) probeCompanions(ctx context.Context) {
-	var states []companionStatus
-	last := s.companions.status()
-	for _, of := range s.clusters.Companions() {
-		state := companionStatus{Cluster: of.Cluster, Since: s.now()}
-		c := s.companionOf(of.Cluster, of.Tenant)
-		if c == nil {
-			state.Reason = "no revision is active"
-		} else {
-			state.Digest, state.Refused = c.Digest, len(c.Refused)
-			if err := s.clusters.Probe(ctx, of.Cluster, s.config.Clusters.ProbeNamespace, c.Digest, len(c.Slices)); err != nil {
-				state.Reason = err.Error()
+	p, listed := s.reloader.Current(), s.clusters.Companions()
+	s.companions.begin(p.Revision(), listed)
+	var probing sync.WaitGroup
+	for _, of := range listed {
+		c := s.companions.made[of]
+		if c == nil && p.Revision() != "" {
+			if world := statement.Of(p); world != nil {
+				c = companion.Make(world, companion.Options{
+					Cluster: of.Cluster, Tenant: of.Tenant, SessionKey: s.config.Clusters.SessionKey, EscalationKey: s.config.Clusters.EscalationKey,
+				})
+				s.companions.made[of] = c
 			}
 		}
-		state.InForce = state.Reason == ""
-		s.noteCompanion(&state, last)
-		states = append(states, state)
+		probing.Go(func() { s.probeCompanion(ctx, of, p.Revision(), c) })
 	}
-	if ctx.Err() != nil {
-		return
-	}
-	inForce := make(map[string]bool, len(states))
-	for i := range states {
-		inForce[states[i].Cluster] = states[i].InForce
-	}
-	s.metrics.CompanionsProbed(inForce)
-	s.companions.mu.Lock()
-	defer s.companions.mu.Unlock()
-	s.companions.states = states
+	probing.Wait()
 }
 
-// noteCompanion logs what changed since the last probe.
-func (s *Server) noteCompanion(state *companionStatus, last []companionStatus) {
-	var before companionStatus
-	for _, each := range last {
-		if each.Cluster == state.Cluster {
-			before = each
+// begin notes what is probed, and forgets clusters that are not listed any more, and what was
+// made for another revision.
+func (c *companions) begin(revision string, listed []cluster.Companion) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.states == nil {
+		c.states, c.proofs = make(map[string]companionStatus), make(map[string]*proof)
+	}
+	isGone := func(name string) bool {
+		return !slices.ContainsFunc(listed, func(of cluster.Companion) bool { return of.Cluster == name })
+	}
+	maps.DeleteFunc(c.states, func(name string, _ companionStatus) bool { return isGone(name) })
+	maps.DeleteFunc(c.proofs, func(name string, _ *proof) bool { return isGone(name) })
+	if c.made == nil || c.revision != revision {
+		c.made = make(map[cluster.Companion]*companion.Companion)
+	}
+	maps.DeleteFunc(c.made, func(of cluster.Companion, _ *companion.Companion) bool { return !slices.Contains(listed, of) })
+	c.revision, c.listed = revision, listed
+}
+
+// probeCompanion probes the companion of a cluster, made for a revision; nil without one.
+func (s *Server) probeCompanion(ctx context.Context, of cluster.Companion, revision string, made *companion.Companion) {
+	ctx, cancel := context.WithTimeout(ctx, probeEvery)
+	defer cancel()
+	found := &proof{of, revision, made, s.now()}
+	state := companionStatus{Cluster: of.Cluster, Since: found.at}
+	if made == nil {
+		state.Reason = "no revision is active"
+	} else {
+		state.Digest, state.Refused = made.Digest, len(made.Refused)
+		if err := of.Probe(ctx, s.config.Clusters.ProbeNamespace, made.Digest, len(made.Slices)); err != nil {
+			state.Reason = err.Error()
 		}
 	}
+	state.InForce = state.Reason == ""
+	c := &s.companions
+	c.mu.Lock()
+	before := c.states[of.Cluster]
+	if before.InForce == state.InForce && before.Reason == state.Reason && before.Cluster != "" {
+		state.Since = before.Since
+	}
+	c.states[of.Cluster] = state
+	if delete(c.proofs, of.Cluster); state.InForce {
+		c.proofs[of.Cluster] = found
+	}
+	c.mu.Unlock()
+	s.logCompanion(&state, &before)
+}
+
+// logCompanion logs what changed since the last probe.
+func (s *Server) logCompanion(state, before *companionStatus) {
 	if before.Digest != "" && state.Digest != "" && before.Digest != state.Digest {
 		s.log.Warn("this revision changes the companion of a cluster: apply what writ kubernetes admission prints",
 			"cluster", state.Cluster, "digest", state.Digest, "before", before.Digest, "refused", state.Refused)
 	}
 	if before.InForce == state.InForce && before.Reason == state.Reason && before.Cluster != "" {
-		state.Since = before.Since
 		return
 	}
 	if state.InForce {
-		s.log.Info("the companion is in force", "cluster", state.Cluster, "digest", state.Digest)
+		s.log.Info("the companion is in force: reviews of writes are deferred to admission", "cluster", state.Cluster, "digest", state.Digest)
 	} else {
-		s.log.Warn("the companion is not in force", "cluster", state.Cluster, "digest", state.Digest, "reason", state.Reason)
+		s.log.Warn("the companion is not in force: reviews are decided strictly", "cluster", state.Cluster, "digest", state.Digest, "reason", state.Reason)
 	}
-}
-
-// companionOf returns the companion of the active revision for a cluster, nil without a
-// revision. It is made once for a revision.
-func (s *Server) companionOf(cluster, tenant string) *companion.Companion {
-	p := s.reloader.Current()
-	c := &s.companions
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.revision != p.Revision() {
-		c.revision, c.made = p.Revision(), make(map[string]*companion.Companion)
-	}
-	key := cluster + "\x00" + tenant
-	if c.made[key] == nil {
-		world := statement.Of(p)
-		if world == nil {
-			return nil
-		}
-		c.made[key] = companion.Make(world, companion.Options{
-			Cluster: cluster, Tenant: tenant, SessionKey: s.config.Clusters.SessionKey, EscalationKey: s.config.Clusters.EscalationKey,
-		})
-	}
-	return c.made[key]
-}
-
-// status returns what the last probes found.
-func (c *companions) status() []companionStatus {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.states
 }

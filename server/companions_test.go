@@ -43,9 +43,14 @@ func newAPIServer(t *testing.T) *apiServer {
 	return a
 }
 
-func (a *apiServer) refuse(digest string) {
-	message := "ValidatingAdmissionPolicy 'x' denied request: " + companion.ProbeMessage(digest)
-	a.message.Store(&message)
+func (a *apiServer) refuse(digest string) { a.say(refusal(1, digest)) }
+
+func (a *apiServer) say(message string) { a.message.Store(&message) }
+
+// refusal is the message of a slice that refuses its probe.
+func refusal(slice int, digest string) string {
+	return fmt.Sprintf(`configmaps "%s" is forbidden: ValidatingAdmissionPolicy 'writ-companion-%[2]d' with binding 'writ-companion-%[2]d' denied request: %s`,
+		companion.ProbeName, slice, companion.ProbeMessage(digest))
 }
 
 const byLabel = `kind: Role
@@ -86,7 +91,7 @@ func TestCompanions(t *testing.T) {
 	probe := func() companionStatus {
 		t.Helper()
 		s.probeCompanions(t.Context())
-		states := s.companions.status()
+		states := s.companions.status(s.reloader.Current().Revision())
 		if len(states) != 1 || states[0].Cluster != "main" {
 			t.Fatalf("got %+v, want the state of main", states)
 		}

@@ -121,8 +121,10 @@ func New(c Config) (*Server, error) {
 		o.Poke, o.PokeSecret = s.sources.poke, s.secret
 	}
 	if s.clusters != nil { // as below
-		o.Clusters = s.clusters
+		s.companions.clusters, s.companions.now = s.clusters, s.now
+		o.Clusters, o.Companions = s.clusters, &s.companions
 	}
+	m.ReadCompanions(s.inForce)
 	o.Proofs = s.proofs
 	s.spaces = cluster.SpacesOf(s.clusters, s.sources.kube)
 	o.Locator = s.locator()
@@ -261,7 +263,7 @@ func (s *Server) status(details bool) any {
 	status.Ready = status.Ready && !status.Draining
 	status.Sequence = s.reloader.Current().Sequence()
 	status.Behind = s.reloader.Behind().Seconds()
-	status.Companions = s.companions.status()
+	status.Companions = s.companions.status(s.reloader.Current().Revision())
 	status.Dated, status.Assertions = s.periods.at(s), s.proofs.Status()
 	if s.sources.documents != nil {
 		status.Sources = s.sources.documents.Status()

@@ -60,6 +60,9 @@ type Companion struct {
 	AllDenials bool
 	// Refused are sorted.
 	Refused []Refusal
+
+	rules    map[Rule]*part // the parts of bindings
+	hasNames bool           // every condition of a deny policy on the name of a new object is printed
 }
 
 // builder collects parts and validations.
@@ -109,6 +112,7 @@ func Make(world *statement.World, o Options) *Companion {
 		return cmp.Or(strings.Compare(a.Place, c.Place), strings.Compare(a.Title, c.Title), strings.Compare(a.Code, c.Code), strings.Compare(a.Reason, c.Reason))
 	})
 	out := &Companion{AllDenials: o.AllDenials, Refused: slices.Compact(b.refused)}
+	out.register(parts)
 	out.slice(validations, b.variables())
 	return out
 }
@@ -141,7 +145,7 @@ func (b *builder) bindingParts() (out []*part) {
 			continue
 		}
 		d := s.Documents[0]
-		p := &part{text: t, step: s.Step, deny: s.Effect == statement.OutcomeDeny, namespace: s.Namespace, subjects: subjects, source: d.Source,
+		p := &part{text: t, rule: ruleOf(&d), step: s.Step, deny: s.Effect == statement.OutcomeDeny, namespace: s.Namespace, subjects: subjects, source: d.Source,
 			isDated: s.Dates != nil || slices.ContainsFunc(subjects, func(name string) bool { return b.lent[name] })}
 		p.title = b.title(&d)
 		if r, ok := s.Rule().(*statement.OriginRule); ok && r.Restrictions != nil {
@@ -250,6 +254,7 @@ func (b *builder) validation(p *part) (Validation, bool) {
 		return Validation{}, false
 	}
 	fails := allOf(isOperation(on), p.fits(), body)
+	p.printed = on
 	return Validation{Expression: not(fails), Message: p.message(), Reason: "Forbidden", source: p.source}, true
 }
 

@@ -57,6 +57,8 @@ type part struct {
 	source    string   // FILE:LINE of the rule
 	what      string   // the condition in words
 	isDated   bool
+	rule      Rule             // of a binding
+	printed   [operations]bool // its condition is a validation
 }
 
 // state returns what the part is for an operation, its subjects and dates included.

@@ -186,14 +186,20 @@ func Probe(namespace string, slice int) map[string]any {
 // ProbeMessage is the message with which a companion refuses its probe.
 func ProbeMessage(digest string) string { return "writ companion " + digest }
 
-var probeAnswer = regexp.MustCompile(regexp.QuoteMeta(ProbeMessage("")) + `([0-9a-f]{64})`)
+// StaticSuffix ends the names of policies that an API server reads from its disk.
+const StaticSuffix = ".static.k8s.io"
 
-// ProbeDigest returns the digest in the answer to a probe, empty without one.
-func ProbeDigest(answer string) string {
-	if found := probeAnswer.FindStringSubmatch(answer); found != nil {
-		return found[1]
+var probeAnswer = regexp.MustCompile(`^configmaps "` + ProbeName + `" is forbidden: ValidatingAdmissionPolicy '` + slicePrefix + `(\d+)(` + regexp.QuoteMeta(StaticSuffix) +
+	`)?' with binding '` + slicePrefix + `(\d+)(` + regexp.QuoteMeta(StaticSuffix) + `)?' denied request: ` + ProbeMessage("([0-9a-f]{64})") + `$`)
+
+// ProbeDigest returns the digest in the message with which an API server answers the probe of
+// a slice, empty for a message that is not of the policy of that slice.
+func ProbeDigest(message string, slice int) string {
+	found := probeAnswer.FindStringSubmatch(message)
+	if n := strconv.Itoa(slice); found == nil || found[1] != n || found[3] != n || found[2] != found[4] {
+		return ""
 	}
-	return ""
+	return found[5]
 }
 
 // probe refuses the ConfigMap that names a slice; the first slice one that names none too.

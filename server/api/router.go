@@ -53,6 +53,8 @@ type Options struct {
 	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters access.Clusters
+	// Companions are those of clusters; nil means that no cluster has one.
+	Companions access.Companions
 	// Console answers what the web console shows; nil means that the listener is
 	// without its endpoints. ConsoleApart is true if another listener has them.
 	Console      console.Console
@@ -110,7 +112,7 @@ func New(o Options) http.Handler {
 		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, Log: o.Log, Observer: o.Observer, Filters: o.Recorder,
 		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
 	})
-	decider := access.New(service, access.Options{Clusters: o.Clusters, Recorder: o.Recorder})
+	decider := access.New(service, access.Options{Clusters: o.Clusters, Companions: o.Companions, Recorder: o.Recorder})
 	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
 	c := newCanonical(service, decider)
 	data := &opadata.API{Service: service, Decide: c.decide, MaxAnswer: o.MaxAnswer}

@@ -5,44 +5,55 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/writ-policy/writ/analysis/companion"
 )
 
 // Companion is a cluster whose API servers must have the companion of the active revision.
-type Companion struct{ Cluster, Tenant string }
+// Two values are equal if they are of the same listing: the cluster is reached as it was.
+type Companion struct {
+	Cluster, Tenant string
+
+	of *reached
+}
 
 // Companions returns the clusters with a companion, sorted by name.
 func (c *Clusters) Companions() (out []Companion) {
 	for _, name := range c.Names() {
-		if found := c.active.Load().clusters[name]; found != nil && found.Companion {
-			out = append(out, Companion{found.Name, found.Tenant})
+		if found, ok := c.Companion(name); ok {
+			out = append(out, found)
 		}
 	}
 	return out
 }
 
-// Probe sends each API server of a cluster the probe of each slice. It returns an error with
-// the reason unless all of them refuse all with the digest.
-func (c *Clusters) Probe(ctx context.Context, name, namespace, digest string, slices int) error {
+// Companion returns a cluster with a companion, as the file lists it now.
+func (c *Clusters) Companion(name string) (Companion, bool) {
 	found := c.active.Load().clusters[name]
-	if found == nil || found.client == nil {
-		return errors.New("the cluster is not listed any more")
+	if found == nil || !found.Companion {
+		return Companion{}, false
 	}
-	addresses := found.Addresses
+	return Companion{found.Name, found.Tenant, found}, true
+}
+
+// Probe sends each API server the probe of each slice. It returns an error with the reason
+// unless all of them refuse all with the digest.
+func (c *Companion) Probe(ctx context.Context, namespace, digest string, slices int) error {
+	addresses := c.of.Addresses
 	if len(addresses) == 0 {
-		addresses = []string{found.client.config.Host}
+		addresses = []string{c.of.client.config.Host}
 	}
 	for _, address := range addresses {
-		config := rest.CopyConfig(found.client.config)
-		config.Host = address
-		client, err := rest.RESTClientFor(config)
+		client, err := c.of.client.at(address)
 		if err != nil {
 			return fmt.Errorf("%s: %w", address, err)
 		}
@@ -55,17 +66,39 @@ func (c *Clusters) Probe(ctx context.Context, name, namespace, digest string, sl
 	return nil
 }
 
+// at returns a client of one API server, which follows no redirect: the answer of another
+// server says nothing about this one.
+func (c *client) at(address string) (*rest.RESTClient, error) {
+	config := rest.CopyConfig(c.config)
+	config.Host = address
+	web, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	own := *web // it may be the default client of the process
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return rest.RESTClientForConfigAndClient(config, &own)
+}
+
+// probe asks an API server to create what a slice refuses. An answer counts only if it is
+// that of the admission policy of this slice: other components may repeat text of a request.
 func probe(ctx context.Context, client *rest.RESTClient, namespace, digest string, slice int) error {
 	body, err := json.Marshal(companion.Probe(namespace, slice))
 	if err != nil {
 		return err
 	}
+	var code int
 	err = client.Post().MaxRetries(0).AbsPath("/api/v1/namespaces", namespace, "configmaps").Param("dryRun", "All").
-		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).StatusCode(&code).Error()
 	if err == nil {
 		return errors.New("the probe passes: the companion is not in force")
 	}
-	switch found := companion.ProbeDigest(err.Error()); found {
+	var found string
+	var refused apierrors.APIStatus
+	if errors.As(err, &refused) && code == http.StatusForbidden && refused.Status().Code == http.StatusForbidden && refused.Status().Reason == metav1.StatusReasonForbidden {
+		found = companion.ProbeDigest(refused.Status().Message, slice)
+	}
+	switch found {
 	case digest:
 		return nil
 	case "":

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/translator/dates"
+	"github.com/writ-policy/writ/translator/selector"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Decision is the answer to a Request. Its zero value allows nothing and denies
@@ -38,6 +40,9 @@ type Decision struct {
 	IsWorded bool `json:"-"`
 	// Sufficient ends the reason that no rule allows a list: the selectors with which one does.
 	Sufficient string `json:"-"`
+	// Deferred states that admission decides on the object: the decision is right only
+	// together with the companion of its revision, and is never kept.
+	Deferred bool `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
 	// Cached states that the decision was made for an earlier request.
@@ -71,6 +76,22 @@ type Matched struct {
 	// Selector is "implied" if a restriction of the rule holds because of the selectors of the
 	// request, else empty.
 	Selector string `json:"selector,omitempty"`
+	// Deferred states that admission decides whether the restrictions of the rule hold.
+	Deferred bool `json:"deferred,omitempty"`
+}
+
+// Hit is a rule of a binding that a request fits, its restrictions aside.
+type Hit struct {
+	Matched
+	Step int // in the order of evaluation
+	// Verdict is whether the restrictions hold, as far as the request states what they read.
+	Verdict selector.Verdict
+}
+
+// Holds reports whether the rule counts: an unknown restriction does not allow, and does not
+// keep a denial from denying.
+func (h *Hit) Holds() bool {
+	return h.Verdict == selector.All || h.Effect == tables.EffectDeny && h.Verdict == selector.Unknown
 }
 
 // Via is a session whose group a binding names.

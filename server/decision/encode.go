@@ -80,6 +80,9 @@ func (d *Decision) AppendJSON(b []byte) []byte {
 	if len(d.ImpliedGroups) > 0 {
 		b = AppendStrings(append(b, `,"impliedGroups":`...), d.ImpliedGroups)
 	}
+	if d.Deferred {
+		b = append(b, `,"deferred":true`...)
+	}
 	return append(b, '}')
 }
 
@@ -123,6 +126,9 @@ func (m *Matched) appendJSON(b []byte) []byte {
 	}
 	if m.Selector != "" {
 		b = appendMember(b, ",", "selector", m.Selector)
+	}
+	if m.Deferred {
+		b = append(b, `,"deferred":true`...)
 	}
 	return append(b, '}')
 }

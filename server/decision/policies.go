@@ -44,6 +44,9 @@ type Policies interface {
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
+	// Hits returns the rules of bindings that r fits, in the order of evaluation. An error is
+	// an evaluation error, or that the rules are not what decides r.
+	Hits(ctx context.Context, r *Request) ([]Hit, error)
 
 	// Tables returns what the documents were lowered to, for questions that no decision
 	// answers. It is never nil and must not be modified.
@@ -133,6 +136,11 @@ func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }
+
+// Hits returns the evaluation error.
+func (u Unavailable) Hits(context.Context, *Request) ([]Hit, error) {
+	return nil, errors.New(string(u))
+}
 
 // Data returns the evaluation error.
 func (u Unavailable) Data(context.Context, DataQuery) (DataAnswer, error) {

@@ -17,15 +17,26 @@ type Dated struct {
 // served.
 func (m *Metrics) ReadDated(read func() Dated) { m.dated = read }
 
+// ReadCompanions sets the function that each scrape calls for the clusters with a companion,
+// and whether it is in force. It is called before the metrics are served.
+func (m *Metrics) ReadCompanions(read func() map[string]bool) { m.companions = read }
+
 // readAtScrape is an instrument whose values are read at each scrape.
 type readAtScrape struct {
-	m       *Metrics
 	desc    *prometheus.Desc
-	collect func(d Dated, add func(value float64, labels ...string))
+	collect func(add func(value float64, labels ...string))
 }
 
-func (i *instrument) atScrape(m *Metrics, collect func(Dated, func(float64, ...string))) prometheus.Collector {
-	return &readAtScrape{m, prometheus.NewDesc(i.name, i.help, i.labels, nil), collect}
+func (i *instrument) atScrape(collect func(add func(float64, ...string))) prometheus.Collector {
+	return &readAtScrape{prometheus.NewDesc(i.name, i.help, i.labels, nil), collect}
+}
+
+// readDated returns what the clock changes now.
+func (m *Metrics) readDated() Dated {
+	if m.dated == nil {
+		return Dated{}
+	}
+	return m.dated()
 }
 
 // Describe implements prometheus.Collector.
@@ -33,11 +44,7 @@ func (r *readAtScrape) Describe(descriptions chan<- *prometheus.Desc) { descript
 
 // Collect implements prometheus.Collector.
 func (r *readAtScrape) Collect(values chan<- prometheus.Metric) {
-	var d Dated
-	if r.m.dated != nil {
-		d = r.m.dated()
-	}
-	r.collect(d, func(value float64, labels ...string) {
+	r.collect(func(value float64, labels ...string) {
 		values <- prometheus.MustNewConstMetric(r.desc, prometheus.GaugeValue, value, labels...)
 	})
 }

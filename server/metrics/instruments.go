@@ -181,7 +181,8 @@ var instruments = []instrument{
 		"writ_sessions_in_force", "gauge", []string{"kind"},
 		"Sessions that are in force now, by kind (BreakglassSession, DebugSession).",
 		func(m *Metrics, i *instrument) prometheus.Collector {
-			return i.atScrape(m, func(d Dated, add func(float64, ...string)) {
+			return i.atScrape(func(add func(float64, ...string)) {
+				d := m.readDated()
 				add(float64(d.Sessions), "BreakglassSession")
 				add(float64(d.DebugSessions), "DebugSession")
 			})
@@ -191,8 +192,8 @@ var instruments = []instrument{
 		"writ_dated_next_timestamp_seconds", "gauge", nil,
 		"Unix time at which the next document or session begins or ends; absent if none does.",
 		func(m *Metrics, i *instrument) prometheus.Collector {
-			return i.atScrape(m, func(d Dated, add func(float64, ...string)) {
-				if !d.Next.IsZero() {
+			return i.atScrape(func(add func(float64, ...string)) {
+				if d := m.readDated(); !d.Next.IsZero() {
 					add(float64(d.Next.UnixMilli()) / 1000)
 				}
 			})
@@ -201,7 +202,16 @@ var instruments = []instrument{
 	{
 		"writ_companion_in_force", "gauge", []string{"cluster"},
 		"1 if each API server of the cluster has the companion of the active revision in force, else 0.",
-		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.companions, i) },
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			return i.atScrape(func(add func(float64, ...string)) {
+				if m.companions == nil {
+					return
+				}
+				for cluster, is := range m.companions() {
+					add(number(is), cluster)
+				}
+			})
+		},
 	},
 	{
 		"writ_revision_info", "gauge", []string{"revision"},

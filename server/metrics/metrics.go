@@ -55,7 +55,7 @@ type Metrics struct {
 	diagnostics *prometheus.GaugeVec
 	steps       stepDurations
 	withdrawn   prometheus.Gauge
-	companions  *prometheus.GaugeVec
+	companions  func() map[string]bool // nil: none
 
 	dated        func() Dated // nil before ReadDated
 	inherited    inherited
@@ -260,12 +260,15 @@ func (m *Metrics) Diagnosed(errors, warnings int) {
 // ByOPA sets, for each point, whether OPA evaluates the Rego of the active revision.
 func (m *Metrics) ByOPA(points map[string]bool) {
 	for point, yes := range points {
-		value := 0.0
-		if yes {
-			value = 1
-		}
-		m.byOPA.WithLabelValues(point).Set(value)
+		m.byOPA.WithLabelValues(point).Set(number(yes))
 	}
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // Serves sets the active revision. Its series replaces that of the previous one.
@@ -278,16 +281,4 @@ func (m *Metrics) Serves(revision string) {
 	m.revision.Reset()
 	m.active = revision
 	m.revision.WithLabelValues(revision).Set(1)
-}
-
-// CompanionsProbed sets which companions are in force, by cluster, and forgets all others.
-func (m *Metrics) CompanionsProbed(inForce map[string]bool) {
-	m.companions.Reset()
-	for cluster, is := range inForce {
-		value := 0.0
-		if is {
-			value = 1
-		}
-		m.companions.WithLabelValues(cluster).Set(value)
-	}
 }

@@ -180,7 +180,7 @@ func TestNames(t *testing.T) {
 	m.Serves("r")
 	m.ByOPA(map[string]bool{"access": true})
 	m.ReadDated(func() Dated { return Dated{Sessions: 2, DebugSessions: 1, Next: time.Unix(7, 0)} })
-	m.CompanionsProbed(map[string]bool{"c": true})
+	m.ReadCompanions(func() map[string]bool { return map[string]bool{"c": true} })
 	m.Inherits(Inherited{
 		Policies: map[[1]string]int{{"k"}: 1}, Enforced: map[[2]string]int{{"k", "true"}: 1}, Blocks: map[[3]string]int{{"k", "bare", "atomic"}: 1},
 		Replaced: map[[2]string]int{{"k", "default"}: 1}, Unset: map[[1]string]int{{"k"}: 1}, Paths: map[[2]string]int{{"k", "true"}: 1},

@@ -24,7 +24,6 @@ type Admission struct {
 const (
 	admissionVersion = "admissionregistration.k8s.io/v1"
 	managedBy        = "app.kubernetes.io/managed-by"
-	staticSuffix     = ".static.k8s.io"
 	staticPolicies   = "policies"
 )
 
@@ -64,7 +63,7 @@ func (a *Admission) Objects() (out [][]Object) {
 func (a *Admission) bound(s companion.Slice) []Object {
 	name := s.Name
 	if a.Static {
-		name += staticSuffix
+		name += companion.StaticSuffix
 	}
 	metadata := Metadata{Name: name, Labels: map[string]string{managedBy: "writ"}}
 	binding := metadata

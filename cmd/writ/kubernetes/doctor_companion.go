@@ -108,7 +108,7 @@ func readPrinted(folder string) (*printed, error) {
 			} else if err != nil {
 				return nil, fmt.Errorf("%s: %w", entry.Name(), err)
 			}
-			if files.isStatic && (o.APIVersion != admissionVersion || !strings.HasSuffix(o.Metadata.Name, staticSuffix)) {
+			if files.isStatic && (o.APIVersion != admissionVersion || !strings.HasSuffix(o.Metadata.Name, companion.StaticSuffix)) {
 				return nil, fmt.Errorf("%s: an API server does not start with %s %q in this folder", entry.Name(), o.Kind, o.Metadata.Name)
 			}
 			digest := companion.DigestOf(o.Metadata.Annotations)
@@ -140,7 +140,9 @@ func (e *examination) probe(ctx context.Context, c *cluster.Connection, at strin
 		e.fail(at, "check the address, and that the certificate of the API server names it", "the API server does not answer: %v", err)
 		return
 	}
-	found := companion.ProbeDigest(string(content))
+	var status struct{ Message string }
+	_ = json.Unmarshal(content, &status) // another answer has no message
+	found := companion.ProbeDigest(status.Message, slice)
 	switch {
 	case found == digest:
 	case found != "":

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/writ-policy/writ/analysis/companion"
 )
 
 // chain is the files of a chain, a server that answers as writ, and one that answers as an
@@ -216,6 +218,12 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+// answeredBy is the answer of an API server whose slice refuses its probe.
+func answeredBy(slice int, digest string) string {
+	return fmt.Sprintf(`{"message":"configmaps \"%s\" is forbidden: ValidatingAdmissionPolicy 'writ-companion-%[2]d' with binding 'writ-companion-%[2]d' denied request: %s"}`,
+		companion.ProbeName, slice, companion.ProbeMessage(digest))
+}
+
 // The companion must be in force on each API server, in every slice and as it was printed.
 func TestDoctorCompanion(t *testing.T) {
 	digest, other := strings.Repeat("a", 64), strings.Repeat("b", 64)
@@ -226,8 +234,10 @@ func TestDoctorCompanion(t *testing.T) {
 		edit         func(*testing.T, *chain)
 		want         string // severity, and a part of the message
 	}{
-		{"in force", `{"message":"denied request: writ companion ` + digest + `"}`, "", nil, "ok companion aaaaaaaaaaaa is in force"},
-		{"stale", `{"message":"writ companion ` + other + `"}`, "", nil, "error slice 1 in force is of companion bbbbbbbbbbbb, not aaaaaaaaaaaa"},
+		{"in force", answeredBy(1, digest), "", nil, "ok companion aaaaaaaaaaaa is in force"},
+		{"stale", answeredBy(1, other), "", nil, "error slice 1 in force is of companion bbbbbbbbbbbb, not aaaaaaaaaaaa"},
+		{"of another slice", answeredBy(2, digest), "", nil, "error whether slice 1 is in force is not known"},
+		{"said by another component", `{"message":"` + companion.ProbeMessage(digest) + `"}`, "", nil, "error whether slice 1 is in force is not known"},
 		{"deleted", "201", "", nil, "error slice 1 is not in force"},
 		{"another refusal", "403", "", nil, "error whether slice 1 is in force is not known"},
 		{"no namespace", "404", "", nil, `error namespace "writ" does not exist`},
@@ -278,7 +288,7 @@ func TestDoctorFeatureGate(t *testing.T) {
 		`kubernetes_feature_enabled{name="ManifestBasedAdmissionControlConfig",stage="BETA"} 1`: "ok the API server reads static manifests",
 	} {
 		c := newChain(t)
-		c.answers["/metrics"], c.answers["/api/v1/namespaces/writ/configmaps"] = metrics+"\n", `{"message":"writ companion `+digest+`"}`
+		c.answers["/metrics"], c.answers["/api/v1/namespaces/writ/configmaps"] = metrics+"\n", answeredBy(1, digest)
 		if err := os.MkdirAll(filepath.Join(c.dir, "policies"), 0o700); err != nil {
 			t.Fatal(err)
 		}

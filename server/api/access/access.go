@@ -35,6 +35,8 @@ type Recorder interface {
 type Options struct {
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters Clusters
+	// Companions are those of clusters; nil means that no cluster has one.
+	Companions Companions
 	// Recorder keeps decisions; nil keeps none.
 	Recorder Recorder
 }
@@ -87,7 +89,16 @@ func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Reque
 	if err := a.assignCluster(q); err != nil {
 		return a.Undecided(err.Error())
 	}
-	return a.decide(r, p, review{q, a}, q)
+	return a.decide(r, p, review{q, a, false}, q)
+}
+
+// Authorize is Review for an API server, which asks its admission before it writes. No other
+// caller may get such a decision: it may leave to admission what the object decides.
+func (a *Decider) Authorize(r *http.Request, p decision.Policies, q *decision.Request) *decision.Decision {
+	if err := a.assignCluster(q); err != nil {
+		return a.Undecided(err.Error())
+	}
+	return a.decide(r, p, review{q, a, a.Companions != nil}, q)
 }
 
 // Undecided is the decision on a review that cannot be evaluated.
@@ -134,6 +145,8 @@ const rounds = 2
 type review struct {
 	*decision.Request
 	decider *Decider
+	// isAdmitted states that an API server asks its admission after this review.
+	isAdmitted bool
 }
 
 // Decide implements decision.Question. It reads the pod if a policy in scope would judge
@@ -151,19 +164,31 @@ func (v review) Decide(ctx context.Context, p decision.Policies) (decision.Answe
 	if missing.Pod {
 		a.fetch(ctx, r, missing)
 	}
-	d := p.Access(ctx, r)
-	for range rounds {
+	for round := 0; ; round++ {
+		d := p.Access(ctx, r)
+		if by, ok := v.deferred(ctx, p, &d); ok {
+			return &by, nil // nothing of the object is read where admission decides
+		}
 		unknown := d.Unknown.Lacking(r)
-		if unknown == (decision.Facts{}) {
-			break
+		if round == rounds || unknown == (decision.Facts{}) {
+			return &d, nil
 		}
-		a.fetch(ctx, r, unknown)
-		if d.Unknown.Lacking(r) == unknown {
-			break // nothing more is known
+		if a.fetch(ctx, r, unknown); d.Unknown.Lacking(r) == unknown {
+			return &d, nil // nothing more is known
 		}
-		d = p.Access(ctx, r)
 	}
-	return &d, nil
+}
+
+// deferred returns the decision that admission completes; false where it must not.
+func (v review) deferred(ctx context.Context, p decision.Policies, d *decision.Decision) (by decision.Decision, ok bool) {
+	if !v.isAdmitted || !mayDefer(d) {
+		return by, false
+	}
+	c := v.decider.Companions.InForce(p.Revision(), v.Request)
+	if c == nil {
+		return by, false
+	}
+	return Defer(ctx, p, c, v.Request, d)
 }
 
 // fetch completes r. A cluster that is read asks this server whether the read is

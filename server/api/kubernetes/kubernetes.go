@@ -51,7 +51,7 @@ func (s *Reviews) Handler(v Version) http.HandlerFunc {
 			}
 			var d *decision.Decision
 			if cause == "" {
-				d = s.Decider.Review(r, p, q)
+				d = s.Decider.Authorize(r, p, q)
 			} else {
 				d = s.Decider.Undecided(cause)
 			}
