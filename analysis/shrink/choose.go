@@ -24,7 +24,7 @@ func (m *Model) choose(classes []*class) *choice {
 	}
 	for _, r := range m.roles {
 		for _, one := range r.rules {
-			c.rules[one] = one.fixed != ""
+			c.rules[one] = one.fixed != "" || !m.o.does(OnlyRules)
 		}
 	}
 	c.keepNeeded()
@@ -128,8 +128,19 @@ func (c *choice) grants(o option) bool {
 	return slices.ContainsFunc(o.cells, func(one cell) bool { return o.rule.pool.cells[one] })
 }
 
-// chooseCells adds a cell for each class, first for those that have no other.
+// chooseCells adds a cell for each class, first for those that have no other. Rules that may
+// not go grant what they have: each gets a cell for each class, which it may lose again.
 func (c *choice) chooseCells() {
+	if !c.model.o.does(OnlyRules) {
+		for _, k := range c.classes {
+			for _, o := range k.options {
+				if o.rule.fixed == "" {
+					o.rule.pool.cells[o.cells[0]] = true
+				}
+			}
+		}
+		return
+	}
 	order := slices.Clone(c.classes)
 	freedom := func(k *class) int {
 		n := 0
@@ -161,7 +172,7 @@ type poolCell struct {
 	cell cell
 }
 
-// takeBack takes subjects and cells that no class needs.
+// takeBack takes subjects and cells that no class needs. A rule that may not go keeps a cell.
 func (c *choice) takeBack() {
 	bySubject, byCell := make(map[*subject][]*class), make(map[poolCell][]*class)
 	for _, k := range c.classes {
@@ -196,7 +207,7 @@ func (c *choice) takeBack() {
 		}
 		for _, p := range c.model.pools() {
 			for _, one := range p.sorted() {
-				if p.held[one] {
+				if p.held[one] || len(p.cells) == 1 && !c.model.o.does(OnlyRules) {
 					continue
 				}
 				delete(p.cells, one)

@@ -11,6 +11,7 @@ type needs struct {
 	bindings map[*binding]bool
 	rules    map[*rule]bool
 	entries  map[entryAt]bool
+	used     map[*rule]bool // by a class, needed or not
 }
 
 type entryAt struct {
@@ -22,7 +23,7 @@ type entryAt struct {
 // without losing an event that was used for the choice, a line each. What must stay is not
 // among them.
 func (m *Model) Needless(c *Change) []string {
-	n := &needs{make(map[*subject]bool), make(map[*binding]bool), make(map[*rule]bool), make(map[entryAt]bool)}
+	n := &needs{make(map[*subject]bool), make(map[*binding]bool), make(map[*rule]bool), make(map[entryAt]bool), make(map[*rule]bool)}
 	for _, k := range c.training {
 		n.add(k)
 	}
@@ -59,7 +60,7 @@ func (m *Model) needlessOf(r *rule, n *needs) (out []string) {
 	if m.o.does(OnlyRules) && !n.rules[r] && !isHeld(func(cell) bool { return true }) {
 		return []string{fmt.Sprintf("%s rule %d of %s", r.source, r.index, r.role.name())}
 	}
-	if !m.o.does(OnlyEntries) || !n.rules[r] {
+	if !m.o.does(OnlyEntries) || !n.used[r] {
 		return nil
 	}
 	for i := range r.lists {
@@ -76,6 +77,9 @@ func (m *Model) needlessOf(r *rule, n *needs) (out []string) {
 func (n *needs) add(k *class) {
 	if len(k.options) == 0 {
 		return
+	}
+	for _, o := range k.options {
+		n.used[o.rule] = true
 	}
 	first := k.options[0]
 	if all(k, func(o option) bool { return o.subject == first.subject }) {

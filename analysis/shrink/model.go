@@ -246,7 +246,7 @@ func (m *Model) readRules(r *role, count int, of func(int) *rule) {
 		one.readLists()
 		key := one.restricted
 		switch {
-		case !m.o.does(OnlyEntries): // cells have no value of lists that stay
+		case !m.o.does(OnlyEntries) || !m.o.does(OnlyRules): // cells have no value of lists that stay, and a rule that stays is not another
 			key = fmt.Sprint(i)
 		case len(one.lists) == 2 && !one.isOrigin:
 			key = "path"

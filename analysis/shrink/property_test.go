@@ -120,6 +120,17 @@ func TestShrinkKeepsEachEvent(t *testing.T) {
 		for _, o := range []*shrink.Options{{}, {NoSplit: true}} {
 			edits += check(t, seed, before, log.String(), facts, o)
 		}
+		// What may change is any choice of the parts: each seed takes others.
+		parts := []string{shrink.OnlyRules, shrink.OnlySubjects, shrink.OnlyBindings, shrink.OnlyEntries, shrink.OnlyWildcards}
+		for mask := 1 + int(seed)%6; mask < 1<<len(parts)-1; mask += 6 {
+			o := &shrink.Options{NoSplit: mask%4 == 0}
+			for i, part := range parts {
+				if mask>>i&1 == 1 {
+					o.Only = append(o.Only, part)
+				}
+			}
+			edits += check(t, seed, before, log.String(), facts, o)
+		}
 	}
 	if edits < 20 {
 		t.Errorf("%d edits: the test proves nothing", edits)
@@ -148,7 +159,7 @@ func check(t *testing.T, seed uint64, before *revision, log string, facts statem
 		after = after.with(t, change.Files)
 	}
 	if needless := m.Needless(change); len(needless) > 0 {
-		t.Errorf("seed %d: nothing needs %v\n%s\n%s", seed, needless, textOf(after.files), log)
+		t.Errorf("seed %d, only %v: nothing needs %v\n%s\n%s", seed, o.Only, needless, textOf(after.files), log)
 	}
 	report, err := replay.Run(t.Context(), []replay.Log{{Name: "log", In: strings.NewReader(log)}}, replay.Options{
 		Decide: after.decide, Against: before.decide, Facts: facts,

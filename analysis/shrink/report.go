@@ -121,7 +121,7 @@ func (r *Report) Text() string {
 	}
 	lost := r.Proof.Replay
 	if len(r.Edits) == 0 {
-		out.Addf("Nothing to do: the log needs all that may go.")
+		out.Addf("Nothing to do: nothing can be smaller, the log needs all that may go.")
 	} else {
 		out.Addf("Smaller: %s, %s named permissions of %s left", diag.Counted(r.Summary.Files, "file"), number(r.Summary.Permissions.After), number(r.Summary.Permissions.Before))
 		out.Addf("(principal x verb x kind).")

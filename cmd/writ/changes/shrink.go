@@ -203,6 +203,9 @@ func (r *shrinking) finish(report *shrink.Report) error {
 		}
 		err = diag.WriteIndented(r.streams.Out, report)
 	case r.dryRun && len(failures) == 0:
+		if len(report.Edits) == 0 {
+			text += "The patch is empty.\n"
+		}
 		if _, err = io.WriteString(r.streams.Out, r.patch()); err == nil {
 			_, err = io.WriteString(r.streams.Err, text)
 		}
