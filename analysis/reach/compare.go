@@ -32,6 +32,9 @@ func Compare(ctx context.Context, a, b Options) (*diff.Reach, error) {
 	}
 	for i, o := range []*Options{&a, &b} {
 		o.Known, o.From, o.To = tables.Entries(slices.Concat(o.Known, known)), tables.Entries(from), to
+		if i == 1 {
+			o.before = c.sides[0].graph
+		}
 		s, err := begin(o)
 		if err != nil {
 			return nil, err

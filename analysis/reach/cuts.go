@@ -32,7 +32,7 @@ func pairOf(p *Path) pair { return pair{p.Subject, p.To} }
 // another search without it, of the pairs that are left.
 func (g *graph) cut(ctx context.Context, report *Report) error {
 	left := report
-	cutter := cutter{o: *g.o}
+	cutter := cutter{o: *g.o, before: g}
 	for len(report.Cuts) < maxCuts {
 		best := mostCommon(left.Paths)
 		if best == nil {
@@ -76,6 +76,7 @@ func mostCommon(paths []Path) *Grant {
 	}
 	places := make(map[string]*place)
 	common := make(map[pair]map[string]*Grant)
+	var pairs []pair
 	for i := range paths {
 		p := &paths[i]
 		if len(p.Hops) == 0 {
@@ -92,11 +93,12 @@ func mostCommon(paths []Path) *Grant {
 		if before, ok := common[pairOf(p)]; ok {
 			maps.DeleteFunc(before, func(id string, _ *Grant) bool { return own[id] == nil })
 		} else {
+			pairs = append(pairs, pairOf(p))
 			common[pairOf(p)] = own
 		}
 	}
-	for _, own := range common {
-		for id, grant := range own {
+	for _, of := range pairs { // of grants that are cut at one place, the first is named
+		for id, grant := range common[of] {
 			if places[id] == nil {
 				places[id] = &place{Grant: *grant}
 			}
@@ -139,6 +141,7 @@ func (g *Grant) line() string {
 // cutter searches a revision without some grants.
 type cutter struct {
 	o             Options
+	before        *graph // with the grants
 	adds, removes []map[string]any
 }
 
@@ -214,7 +217,7 @@ func rulesOf(role *tables.Role) []any {
 // find searches the pairs of some paths.
 func (c *cutter) find(ctx context.Context, paths []Path) (*Report, error) {
 	o := c.o
-	o.From, o.To, o.Except, o.Cuts, o.unchecked = nil, nil, nil, false, true
+	o.From, o.To, o.Except, o.Cuts, o.unchecked, o.before = nil, nil, nil, false, true, c.before
 	wanted := make(map[pair]bool)
 	for i := range paths {
 		if len(paths[i].Hops) > 0 {

@@ -60,9 +60,13 @@ func (x *expansion) isFree() bool {
 // originGrants adds the hops that write Origin roles, or bind them. Everything in the cluster
 // is worth as much as that and anything in a namespace.
 func (x *expansion) originGrants() {
-	if !slices.ContainsFunc([]string{"roles", "rolebindings", "policies", "policybindings"}, func(r string) bool { return x.mayWrite(writGroup, r) }) &&
-		!x.mayAsk("delete", writGroup, "policybindings") {
-		return
+	places := make(map[string]bool)
+	for _, resource := range []string{"roles", "rolebindings", "policies", "policybindings"} {
+		for _, verb := range append([]string{"delete"}, writes...) {
+			for _, namespace := range x.places(target{verb: verb, group: writGroup, resource: resource}) {
+				places[namespace] = true
+			}
+		}
 	}
 	// Each way to everything in a namespace is tried until one is certain.
 	gain := func(namespace string) bool {
@@ -74,11 +78,11 @@ func (x *expansion) originGrants() {
 		return false
 	}
 	master := x.n.world.Access.Master
-	if (!x.isLocal || slices.Contains(x.namespaces, master)) && master != "" && gain(master) {
+	if (!x.isLocal || slices.Contains(x.namespaces, master)) && master != "" && places[master] && gain(master) {
 		return
 	}
 	for _, namespace := range x.namespaces {
-		if namespace != master && !(x.isFree() && x.hasAll(namespace)) {
+		if namespace != master && places[namespace] && !(x.isFree() && x.hasAll(namespace)) {
 			gain(namespace)
 		}
 	}
@@ -140,9 +144,9 @@ func (x *expansion) originDenials() {
 		return
 	}
 	access := x.n.world.Access
-	for _, b := range access.Bindings.All() {
+	for _, b := range x.n.world.denyingBindings() {
 		role := access.Roles.At(b.Role)
-		if b.Family != tables.FamilyOrigin || x.isContained(kindRoleBinding, b.Namespace, b.Name) || !slices.ContainsFunc(role.Origin, func(o tables.OriginRule) bool { return o.Deny }) {
+		if x.isContained(kindRoleBinding, b.Namespace, b.Name) {
 			continue
 		}
 		for _, verb := range append([]string{"delete"}, edits...) {
@@ -158,6 +162,19 @@ func (x *expansion) originDenials() {
 			break
 		}
 	}
+}
+
+// denyingBindings returns the bindings of Origin roles that deny.
+func (w *world) denyingBindings() []*tables.Binding {
+	if w.subtracting == nil {
+		w.subtracting = []*tables.Binding{}
+		for _, b := range w.Access.Bindings.All() {
+			if b.Family == tables.FamilyOrigin && slices.ContainsFunc(w.role(b.Role).Origin, func(o tables.OriginRule) bool { return o.Deny }) {
+				w.subtracting = append(w.subtracting, b)
+			}
+		}
+	}
+	return w.subtracting
 }
 
 // originBinding adds the hops that bind an Origin role to the identity. It reports whether one

@@ -133,7 +133,7 @@ func (x *expansion) bind(namespace string) bool {
 	if namespace != "" {
 		resource = "rolebindings"
 	}
-	if !x.mayAsk("bind", rbacGroup, "roles") && !x.mayAsk("bind", rbacGroup, "clusterroles") {
+	if !x.mayAskIn(namespace, "bind", rbacGroup, "roles") && !x.mayAskIn(namespace, "bind", rbacGroup, "clusterroles") {
 		return false
 	}
 	for _, written := range x.writings("bind", rbacGroup, resource, namespace, func() []string { return x.n.world.bindingsIn(namespace) }) {
@@ -174,7 +174,7 @@ func (x *expansion) escalate(namespace string) bool {
 	if namespace != "" {
 		kind = kindRole
 	}
-	if !x.mayAsk("escalate", rbacGroup, plurals[kind]) {
+	if !x.mayAskIn(namespace, "escalate", rbacGroup, plurals[kind]) {
 		return false
 	}
 	bound := make(map[string]bool)

@@ -34,12 +34,15 @@ type graph struct {
 	lent       []lending
 	hasChanges bool // a hop changes a document
 	wishes     []wish
+	before     *earlier // nil if no arcs are taken from another search
 }
 
 // node is an identity in a world, or a set of identities that have their own nodes.
 type node struct {
 	identity *Identity // nil for a set
 	world    *world
+	key      string
+	isPlain  bool // the arcs are known, and depend on what it holds alone
 	arcs     []arc
 	back     []arc // from the nodes that lead here
 	number   int
@@ -82,6 +85,7 @@ func newGraph(o *Options) *graph {
 	g.worlds[""] = base
 	g.know()
 	g.lent = g.lendings()
+	g.reuse(o.before)
 	return g
 }
 
@@ -104,7 +108,7 @@ func (x *expansion) to(i *Identity, w *world) *node {
 func (g *graph) node(key string, i *Identity, w *world) *node {
 	n := g.nodes[key]
 	if n == nil {
-		n = &node{identity: i, world: w, number: len(g.order)}
+		n = &node{identity: i, world: w, key: key, number: len(g.order)}
 		g.nodes[key] = n
 		g.order = append(g.order, n)
 	}
@@ -155,7 +159,7 @@ func (g *graph) explore(ctx context.Context, done func(*node) (bool, error)) err
 			return err
 		}
 		n.expanded = true
-		if isDone {
+		if isDone || g.reused(n) {
 			continue
 		}
 		if err := g.expand(ctx, n); err != nil {
@@ -220,6 +224,7 @@ func (g *graph) expand(ctx context.Context, n *node) error {
 			x.documents()
 		}
 	}
+	n.isPlain = x.isPlain()
 	return x.err
 }
 

@@ -104,14 +104,14 @@ func (x *expansion) impersonations() {
 			return t, h, ok
 		}
 		var users []string
-		if mode.users && !x.isLocal && x.mayAsk(mode.verb, mode.group, "users") {
+		if mode.users && !x.isLocal && x.mayAskIn("", mode.verb, mode.group, "users") {
 			for _, user := range append([]string{standIn}, slices.Concat(x.g.users, x.g.nodeUsers)...) {
 				if _, _, ok := ask("users", "", "", user); ok && (mode.name == legacy || !strings.HasPrefix(user, nodePrefix)) {
 					users = append(users, user)
 				}
 			}
 		}
-		if mode.nodes && !x.isLocal && x.mayAsk(mode.verb, mode.group, "nodes") {
+		if mode.nodes && !x.isLocal && x.mayAskIn("", mode.verb, mode.group, "nodes") {
 			for _, user := range append([]string{nodePrefix + standIn}, x.g.nodeUsers...) {
 				if _, _, ok := ask("nodes", "", "", strings.TrimPrefix(user, nodePrefix)); ok {
 					users = append(users, user)
@@ -131,7 +131,7 @@ func (x *expansion) impersonations() {
 		}
 		var groups []string
 		uncertain := make(map[string]bool)
-		if mode.users && x.mayAsk(mode.verb, mode.group, "groups") {
+		if mode.users && x.mayAskIn("", mode.verb, mode.group, "groups") {
 			for _, group := range x.g.groups {
 				if _, h, ok := ask("groups", "", "", group); ok && group != authenticated && (mode.name == legacy || group != masters) {
 					groups = append(groups, group)
@@ -151,7 +151,16 @@ func (x *expansion) impersonations() {
 	}
 }
 
-// mayAsk reports whether a statement may allow to impersonate a kind of identity.
+// mayAskIn reports whether a statement may allow a request in a namespace, or at cluster scope
+// for an empty one: a look before all the names that it could have.
+func (x *expansion) mayAskIn(namespace, verb, group, resource string) bool {
+	shape := x.n.world.shape(target{verb: verb, group: group, resource: resource})
+	return x.n.world.sealed || slices.ContainsFunc(x.held, func(s *statement.Statement) bool {
+		return s.Effect == statement.OutcomeAllow && (s.Namespace == "" || s.Namespace == namespace) && shape.mayFit(s)
+	})
+}
+
+// mayAsk reports whether a statement may allow a request somewhere.
 func (x *expansion) mayAsk(verb, group, resource string) bool {
 	shape := x.n.world.shape(target{verb: verb, group: group, resource: resource})
 	return x.n.world.sealed || slices.ContainsFunc(x.held, func(s *statement.Statement) bool {

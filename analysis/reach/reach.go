@@ -52,7 +52,8 @@ type Options struct {
 
 	MaxHops, MaxChanges, MaxIdentities int
 
-	unchecked bool // the engine has decided the hops of another search
+	unchecked bool   // the engine has decided the hops of another search
+	before    *graph // of another search, explored; nil if there is none
 }
 
 // Bounds of a search that are usual.

@@ -29,7 +29,8 @@ type world struct {
 	shapes  map[target]*shape                 // of all worlds of a search
 	denials map[target][]*statement.Statement // of deny policies, by the shape of a request
 
-	bindings map[string][]string // by namespace; nil until they are asked for
+	bindings    map[string][]string // by namespace; nil until they are asked for
+	subtracting []*tables.Binding   // of roles that deny; nil until they are asked for
 }
 
 // shape is what a request asks for, wherever and with whatever name: few are asked by all

@@ -15,6 +15,9 @@ bench-change: build ## measure diff, who-can and the replay of EVENTS (1000000) 
 bench-verify: build ## measure the proofs of assertions beside a check, after an edit, and mutants; RESULTS=tests/bench writes VERIFY.md there
 	$(GO) run ./tests/bench -writ bin/writ -verify $(if $(RESULTS),-results $(RESULTS))
 
+bench-reach: build ## measure paths to administrators, what a change opens, and smaller documents; RESULTS=tests/bench writes REACH.md there
+	$(GO) run ./tests/bench -writ bin/writ -reach $(if $(RESULTS),-results $(RESULTS))
+
 bench-sessions: ## measure what 10,000 sessions cost beside 100,000 bindings
 	$(GO) run ./tests/bench -sessions 100000
 

@@ -25,7 +25,7 @@ type options struct {
 	files, events         int
 	floor, results, pages string
 	sessions              int
-	proofs                bool
+	proofs, reach         bool
 }
 
 func main() {
@@ -43,6 +43,7 @@ func main() {
 	flag.StringVar(&o.pages, "page", "", "numbers of roles and bindings for which the web console is measured, and nothing else")
 	flag.IntVar(&o.sessions, "sessions", 0, "number of roles and bindings beside which sessions are measured, and nothing else")
 	flag.BoolVar(&o.proofs, "verify", false, "measure the proofs of assertions, and nothing else")
+	flag.BoolVar(&o.reach, "reach", false, "measure paths to administrators and smaller documents, and nothing else")
 	flag.StringVar(&o.floor, "floor", "", "serve the floors on this address instead of measuring")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -85,6 +86,12 @@ func run(o options) error {
 			return err
 		}
 		return r.write(o.results, "VERIFY.md", o.command())
+	}
+	if o.reach {
+		if err := paths(r, o); err != nil || o.results == "" {
+			return err
+		}
+		return r.write(o.results, "REACH.md", o.command())
 	}
 	if o.events > 0 {
 		if err := changes(r, o); err != nil || o.results == "" {
