@@ -53,7 +53,7 @@ type Options struct {
 	MaxHops, MaxChanges, MaxIdentities int
 
 	unchecked bool   // the engine has decided the hops of another search
-	before    *graph // of another search, explored; nil if there is none
+	before    *graph // another search that has ended, or nil
 }
 
 // Bounds of a search that are usual.

@@ -92,9 +92,15 @@ func (i *Identity) by() *Identity {
 // isSame reports whether two lists of statements decide alike.
 func isSame(a, b []*statement.Statement) bool {
 	return slices.EqualFunc(a, b, func(a, b *statement.Statement) bool {
-		return a == b || a.Effect == b.Effect && a.Namespace == b.Namespace && a.Step == b.Step && a.Content == b.Content && a.Opaque == b.Opaque &&
-			a.Opaque == "" && bytes.Equal(a.Rank, b.Rank) && a.Session == nil && b.Session == nil && reflect.DeepEqual(a.Dates, b.Dates)
+		return a == b || a.Effect == b.Effect && a.Namespace == b.Namespace && a.Step == b.Step && bytes.Equal(a.Rank, b.Rank) &&
+			a.Opaque == "" && b.Opaque == "" && a.Session == nil && b.Session == nil && reflect.DeepEqual(a.Dates, b.Dates) && contentOf(a) == contentOf(b)
 	})
+}
+
+// contentOf is statement.ContentOf of a copy: other requests use the statement too.
+func contentOf(s *statement.Statement) string {
+	own := *s
+	return statement.ContentOf(&own)
 }
 
 // isPlain reports whether the arcs of a node depend on what it holds alone: it can neither
