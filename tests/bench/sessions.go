@@ -175,21 +175,25 @@ func sessionChange(ctx context.Context, out *results, w *world, rounds int) erro
 		return err
 	}
 	request := &decision.Request{User: fmt.Sprintf("user-%d", changing), Verb: "get", Resource: "pods", Namespace: "sessions", Cluster: onCluster}
+	directory := watch(ctx, source.Dir(w.dir, source.DirOptions{}))
+	defer directory.stop()
 	for _, row := range []struct {
 		name, goal string
 		r          *reload.Reloader
 		save       func(text []byte) error
 	}{
-		{"one session changed, file", goalOneSession, newReloader(source.Dir(w.dir, source.DirOptions{})), func(text []byte) error { return os.WriteFile(w.sessionFile(changing), text, 0o644) }},
+		{"one session changed, file", goalOneSession, newReloader(directory), func(text []byte) error {
+			return directory.noticed(func() error { return os.WriteFile(w.sessionFile(changing), text, 0o644) })
+		}},
 		{"one session changed, watch event", goalOneEvent, newReloader(objects), objects.change},
 	} {
 		var least spent
 		for round := range 2*rounds + 2 {
 			state := [...]string{"Approved", "Expired"}[round%2]
-			if err := row.save([]byte(w.session(changing, state))); err != nil {
-				return err
-			}
 			one, err := spend(func() error {
+				if err := row.save([]byte(w.session(changing, state))); err != nil {
+					return err
+				}
 				if err := row.r.Reload(ctx); err != nil {
 					return err
 				}

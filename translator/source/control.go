@@ -92,6 +92,7 @@ func (l *listing) readControl(name, real string) ([]byte, error) {
 		return nil, nil
 	}
 	if target != real {
+		l.hasLinks = true
 		l.folders[filepath.Dir(target)] = struct{}{}
 	}
 	f, err := l.open(target)
@@ -119,6 +120,9 @@ func (l *listing) ignores(rules ignore.Rules, name string, isFolder bool) bool {
 		return false
 	}
 	l.ignored++
+	if isFolder {
+		l.ignoredFolders[name] = struct{}{}
+	}
 	return true
 }
 

@@ -56,6 +56,11 @@ type Directory struct {
 	mu    sync.Mutex // held to read and replace cache
 	cache map[string]cachedFile
 
+	reading sync.Mutex    // held during one attempt to read the directory
+	whole   *wholeReading // nil if the next attempt must list the directory
+	seen    seen
+
+	onList     func()                  // called before each listing; set by tests
 	onRead     func(path string)       // called between listing and reading a file; set by tests
 	openEvents func() (*events, error) // nil for fsnotify; set by tests
 }
@@ -87,7 +92,16 @@ func (d *Directory) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
 	var snapshot Snapshot
 	var list diag.List
 	err := whileChanged(ctx, func() (err error) {
-		snapshot, list, err = d.readOnce(ctx)
+		d.reading.Lock()
+		defer d.reading.Unlock()
+		changed := d.seen.take()
+		snapshot, list, err = d.readChanged(ctx, changed)
+		if errors.Is(err, errWhole) {
+			snapshot, list, err = d.readWhole(ctx, changed)
+		}
+		if err != nil {
+			d.seen.putBack(changed)
+		}
 		return err
 	})
 	return snapshot, list, err
@@ -109,8 +123,9 @@ func whileChanged(ctx context.Context, read func() error) error {
 	return fmt.Errorf("read the policy directory: %w", errUnstable)
 }
 
-// readOnce returns errChanged if the directory changed during the attempt.
-func (d *Directory) readOnce(ctx context.Context) (Snapshot, diag.List, error) {
+// readWhole lists the directory and reads what it has not read before. It returns errChanged
+// if the directory changed during the attempt.
+func (d *Directory) readWhole(ctx context.Context, c changes) (Snapshot, diag.List, error) {
 	before, err := d.list(ctx)
 	if err != nil {
 		return Snapshot{}, nil, err
@@ -129,10 +144,15 @@ func (d *Directory) readOnce(ctx context.Context) (Snapshot, diag.List, error) {
 	if !slices.Equal(before.entries, after.entries) || !slices.Equal(before.controls, after.controls) {
 		return Snapshot{}, nil, errChanged
 	}
+	d.keep(before, files, c)
+	return d.snapshotOf(files, before.origin), before.diagnostics, nil
+}
+
+func (d *Directory) snapshotOf(files []File, origin Origin) Snapshot {
 	aside := func(ctx context.Context, name string) (Snapshot, diag.List, error) {
 		return ReadBelow(ctx, d.path, name, DirOptions{Limits: d.o.Limits, NoIgnore: d.o.NoIgnore})
 	}
-	return Snapshot{Files: files, Origins: []Origin{before.origin}, Aside: aside}, before.diagnostics, nil
+	return Snapshot{Files: files, Origins: []Origin{origin}, Aside: aside}
 }
 
 // resolve returns the folder that path stands for and the top of the checkout that contains

@@ -37,7 +37,10 @@ type listing struct {
 	foldersOnly bool
 	seen        int
 	ignored     int
-	diagnostics diag.List
+	hasLinks    bool
+	// ignoredFolders are the folders among what is ignored.
+	ignoredFolders map[string]struct{}
+	diagnostics    diag.List
 }
 
 func (l *listing) close() {
@@ -46,8 +49,24 @@ func (l *listing) close() {
 	}
 }
 
+// openFence opens the top of the checkout.
+func (l *listing) openFence() (err error) {
+	if l.top == "" {
+		return nil
+	}
+	if l.fence, err = os.OpenRoot(l.top); err != nil {
+		return fmt.Errorf("open the checkout: %w", TrimPath(err))
+	}
+	return nil
+}
+
 // list walks the directory and opens no file.
-func (d *Directory) list(ctx context.Context) (*listing, error) { return d.walk(ctx, false) }
+func (d *Directory) list(ctx context.Context) (*listing, error) {
+	if d.onList != nil {
+		d.onList()
+	}
+	return d.walk(ctx, false)
+}
 
 // walk lists the directory and the folders below it, without files if foldersOnly is set.
 func (d *Directory) walk(ctx context.Context, foldersOnly bool) (*listing, error) {
@@ -55,11 +74,9 @@ func (d *Directory) walk(ctx context.Context, foldersOnly bool) (*listing, error
 	if err != nil {
 		return nil, err
 	}
-	l := &listing{d: d, root: root, top: top, folders: map[string]struct{}{}, foldersOnly: foldersOnly}
-	if top != "" {
-		if l.fence, err = os.OpenRoot(top); err != nil {
-			return nil, fmt.Errorf("open the checkout: %w", TrimPath(err))
-		}
+	l := &listing{d: d, root: root, top: top, folders: map[string]struct{}{}, ignoredFolders: map[string]struct{}{}, foldersOnly: foldersOnly}
+	if err := l.openFence(); err != nil {
+		return nil, err
 	}
 	if err := l.addFolder(ctx, "", root, nil, ignore.Rules{}); err != nil {
 		l.close()
@@ -121,6 +138,7 @@ func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirE
 	}
 	mode := child.Type()
 	if mode&fs.ModeSymlink != 0 {
+		l.hasLinks = true
 		return l.addLink(ctx, name, real, trail, rules)
 	}
 	if !mode.IsDir() && !IsDocument(name) || l.ignores(rules, name, mode.IsDir()) {

@@ -2,11 +2,16 @@ package source
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/writ-policy/writ/translator/settings"
 )
 
 // pollInterval is how often Watch notifies while file system events are unavailable.
@@ -34,7 +39,11 @@ func (d *Directory) Watch(ctx context.Context, notify func()) error {
 	var quiet, deadline <-chan time.Time
 	settled := func() {
 		quiet, deadline = nil, nil
-		w.update(ctx)
+		// Files that have changed alone leave the folders as they are.
+		if w.mayMove || w.distrusted != "" || w.isPolling {
+			w.mayMove = false
+			w.update(ctx)
+		}
 		notify()
 	}
 	for {
@@ -43,7 +52,7 @@ func (d *Directory) Watch(ctx context.Context, notify func()) error {
 		case <-ctx.Done():
 			return nil
 		case event, ok := <-w.changes:
-			changed = ok && w.isRelevant(event.Name)
+			changed = ok && w.note(event)
 			if !ok {
 				rescan = w.closeLost()
 			}
@@ -54,12 +63,14 @@ func (d *Directory) Watch(ctx context.Context, notify func()) error {
 			}
 			// Usually an overflow: events were lost, so anything may have changed.
 			changed = true
+			w.noteAll()
 			w.log.Warn("watching the policy directory", "error", err)
 		case <-quiet:
 			settled()
 		case <-deadline:
 			settled()
 		case <-rescan:
+			w.noteAll()
 			settled()
 			rescan = w.rescanTimer()
 		}
@@ -78,12 +89,14 @@ func (d *Directory) Watch(ctx context.Context, notify func()) error {
 
 // events is the part of an fsnotify.Watcher that a watch needs.
 type events struct {
-	changes <-chan fsnotify.Event
-	errors  <-chan error
-	add     func(path string) error
-	remove  func(path string) error
-	watched func() []string
-	close   func() error
+	changes  <-chan fsnotify.Event
+	errors   <-chan error
+	add      func(path string) error
+	remove   func(path string) error
+	watched  func() []string
+	close    func() error
+	mark     *mark // nil if it cannot be made, for the reason unmarked
+	unmarked error
 }
 
 func openFSNotify() (*events, error) {
@@ -91,7 +104,11 @@ func openFSNotify() (*events, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &events{changes: w.Events, errors: w.Errors, add: w.Add, remove: w.Remove, watched: w.WatchList, close: w.Close}, nil
+	out := &events{changes: w.Events, errors: w.Errors, add: w.Add, remove: w.Remove, watched: w.WatchList, close: w.Close}
+	if out.mark, out.unmarked = newMark(); out.unmarked == nil {
+		out.unmarked = w.Add(out.mark.dir)
+	}
+	return out, nil
 }
 
 // watch is the state of one Watch. It belongs to one goroutine.
@@ -113,11 +130,17 @@ type watch struct {
 	targets map[string]struct{}
 	// isPolling is set while some folder cannot be watched.
 	isPolling bool
+	// mayMove is set while the folders may differ from those that update found.
+	mayMove bool
+	// distrusted is why not every change is seen; empty if each is.
+	distrusted string
 }
 
 func (w *watch) close() {
+	w.d.seen.watched(nil, nil)
 	if w.events != nil {
 		w.events.close()
+		w.events.mark.remove()
 	}
 	w.events, w.changes, w.errors = nil, nil, nil
 }
@@ -142,6 +165,42 @@ func (w *watch) rescanTimer() <-chan time.Time {
 	return w.d.o.After(interval)
 }
 
+// note notes what an event may have changed, and reports whether it concerns the directory.
+func (w *watch) note(event fsnotify.Event) bool {
+	switch {
+	case w.mark.note(event) || !w.isRelevant(event.Name):
+		return false
+	case w.isContent(event.Name):
+		w.d.seen.add(event.Name)
+	default:
+		w.noteAll()
+	}
+	return true
+}
+
+// noteAll notes that anything may have changed, folders too.
+func (w *watch) noteAll() {
+	w.mayMove = true
+	w.d.seen.addAll()
+}
+
+// isContent reports whether an event on a path can have changed no more than the content of a
+// file there: not which folders there are, and not what is read in them.
+func (w *watch) isContent(name string) bool {
+	switch filepath.Base(name) {
+	case IgnoreFile, settings.Path, ".git":
+		return false
+	}
+	_, isFolder := w.folders[name]
+	_, isAnchor := w.anchors[name]
+	_, isTarget := w.targets[name]
+	if isFolder || isAnchor || isTarget {
+		return false
+	}
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode().IsRegular() || errors.Is(err, fs.ErrNotExist)
+}
+
 // isRelevant reports whether an event on the path name concerns the directory.
 func (w *watch) isRelevant(name string) bool {
 	_, inside := w.folders[filepath.Dir(name)]
@@ -156,4 +215,5 @@ func (w *watch) startPolling(message string, err error) {
 		w.log.Warn(message, "error", err)
 	}
 	w.isPolling = true
+	w.d.seen.watched(nil, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 )
@@ -29,7 +30,7 @@ func (w *watch) update(ctx context.Context) {
 		w.findTargets(ctx)
 		// Remove first: a renamed folder is one watch under two names.
 		for _, path := range w.watched() {
-			if _, ok := w.targets[path]; !ok {
+			if _, ok := w.targets[path]; !ok && (w.mark == nil || path != w.mark.dir) {
 				w.remove(path) // fails if the folder no longer exists
 			}
 		}
@@ -54,6 +55,33 @@ func (w *watch) update(ctx context.Context) {
 		return
 	}
 	w.isPolling = false
+	w.trust()
+}
+
+// trust lets snapshots read what events report alone, if these report every change.
+func (w *watch) trust() {
+	reason := w.unmarked
+	if w.mark == nil && reason == nil {
+		reason = errors.New("the order of events is not known")
+	}
+	if w.d.o.Rescan < 0 {
+		reason = errors.New("rescans are disabled")
+	}
+	for folder := range w.folders {
+		if reason == nil {
+			reason = distrust(folder)
+		}
+	}
+	if reason == nil {
+		w.distrusted = ""
+		w.d.seen.watched(maps.Clone(w.targets), w.mark.pass)
+		return
+	}
+	w.d.seen.watched(nil, nil)
+	if w.distrusted != reason.Error() {
+		w.distrusted = reason.Error()
+		w.log.Info("each change lists the whole policy directory", "reason", reason)
+	}
 }
 
 // findTargets recomputes the paths to watch.
