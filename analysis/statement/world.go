@@ -434,6 +434,20 @@ func (w *World) Named() map[string]bool {
 	return out
 }
 
+// Names reports whether the documents name a principal: whether it is in Named.
+func (w *World) Names(principal string) bool {
+	if w.Access.Subjects.Cluster.Has(principal) {
+		return true
+	}
+	for _, subjects := range w.Access.Subjects.Namespaces.All() {
+		if subjects.Has(principal) {
+			return true
+		}
+	}
+	v := tables.Of[*tables.Visibility](w.Revision.Tables)
+	return v != nil && slices.ContainsFunc(v.Policies, func(p tables.VisibilityPolicy) bool { return slices.Contains(p.SubjectKeys(), principal) })
+}
+
 // HasDenials reports whether a role has a deny rule.
 func (w *World) HasDenials() bool { return len(w.denyingRoles()) > 0 }
 

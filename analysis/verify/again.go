@@ -38,9 +38,8 @@ func (r *run) again() *again {
 	}
 	at := dates.Of(r.Now)
 	now, then := r.Side.World.Whole().At(at), old.Side.World.Whole().At(at)
-	one, other := now.Named(), then.Named()
 	hasSameViewers, isSame := isSameBut(now, then)
-	if !isSame || !hasSameViewers && !maps.Equal(one, other) {
+	if !isSame || !hasSameViewers && !maps.Equal(now.Named(), then.Named()) {
 		return nil
 	}
 	x := &again{results: make(map[string]*Result), assertions: make(map[string]*assertion.Assertion), words: make(map[string]map[string]bool)}
@@ -62,7 +61,7 @@ func (r *run) again() *again {
 	x.renamed = make(map[string]bool)
 	for _, s := range x.changed {
 		for _, q := range s.Subjects {
-			if one[q] != other[q] {
+			if now.Names(q) != then.Names(q) {
 				x.renamed[q] = true
 			}
 		}
@@ -131,7 +130,7 @@ func (r *run) kept(x *again, a *assertion.Assertion) *Result {
 		return nil
 	}
 	old, before := x.results[a.ID()], x.assertions[a.ID()]
-	if old == nil || before == nil || old.Verdict != Holds || !hasSameNotes(old) || !isSameAssertion(a, before) {
+	if old == nil || before == nil || !x.saysTheSame(old) || !hasSameNotes(old) || !isSameAssertion(a, before) {
 		return nil
 	}
 	// What refers to documents, follows paths, or is about another point, may depend on all of
@@ -139,19 +138,20 @@ func (r *run) kept(x *again, a *assertion.Assertion) *Result {
 	if a.Path != nil || a.Point != assertion.Access || a.Documents.Value != "" || len(a.Exceptions) > 0 || a.Form == assertion.Covers {
 		return nil
 	}
-	classes := slices.Concat(a.Of, a.Unless, []*assertion.Class{a.Classes[0], a.Classes[1]})
-	for _, c := range classes {
-		if c == nil {
-			continue
-		}
-		if len(x.renamed) > 0 && hasOnly(c.Holds) || x.knows(c) {
-			return nil
-		}
-	}
 	if len(x.renamed) > 0 && a.Form == assertion.Implies {
 		return nil
 	}
+	classes := slices.Concat(a.Of, a.Unless, []*assertion.Class{a.Classes[0], a.Classes[1]})
+	for _, c := range classes {
+		if c != nil && (x.knows(c) || x.namesOthers(c, a, old)) {
+			return nil
+		}
+	}
 	for _, s := range x.changed {
+		// Where nothing denies, it matters only what may.
+		if old.nothingDenies && !mayDeny(s) {
+			continue
+		}
 		for _, c := range a.Of {
 			if mayReach(s, c) {
 				return nil
@@ -161,6 +161,38 @@ func (r *run) kept(x *again, a *assertion.Assertion) *Result {
 	kept := *old
 	kept.Source = a.At.Source()
 	return &kept
+}
+
+// saysTheSame reports whether a result that is kept has the same text: that of a vacuous one may
+// suggest a word.
+func (x *again) saysTheSame(r *Result) bool {
+	if r.Verdict != Vacuous || r.unknown.word == "" {
+		return r.Verdict == Holds
+	}
+	word, changed := r.unknown.word, slices.Sorted(maps.Keys(x.words[r.unknown.key]))
+	switch r.unknown.key {
+	case "principal":
+		changed = slices.Sorted(maps.Keys(x.renamed))
+	case "resource":
+		word = statement.ParseResource(word).Word
+	}
+	return vocabulary.Near(word, changed) == ""
+}
+
+// namesOthers reports whether a class with a condition on all principals that documents name may
+// have other requests, because they name others.
+//
+// A principal that they name no more is one like any other. So a request of one is in the class
+// if the same request without that principal was, and is decided alike. One that they name now
+// has its requests taken out of the class. Neither breaks what held, as long as no pattern
+// tells the principal apart.
+func (x *again) namesOthers(c *assertion.Class, a *assertion.Assertion, old *Result) bool {
+	if len(x.renamed) == 0 || !hasOnly(c.Holds) {
+		return false
+	}
+	hasPattern := slices.ContainsFunc(slices.Concat(a.Of, a.Unless), func(c *assertion.Class) bool { return len(c.Holds.Expressions()) > 0 })
+	isSingle := a.Form == assertion.Never || a.Form == assertion.Always || a.Form == assertion.Within || a.Form == assertion.Equals
+	return old.Verdict != Holds || c.Holds.Only == nil || !slices.Contains(a.Of, c) || hasPattern || !isSingle || len(a.Apart) > 0
 }
 
 // hasSameNotes reports whether the notes of a result depend on what can reach its class alone.
@@ -211,6 +243,9 @@ func mayReach(s *statement.Statement, c *assertion.Class) bool {
 		return false
 	}
 	if h := c.Holds; h != nil && h.Only != nil && !slices.ContainsFunc(h.Only, func(p string) bool { return slices.Contains(s.Subjects, p) }) {
+		return false
+	}
+	if !mayMatchVerb(s.Condition, c) {
 		return false
 	}
 	search := statement.Search{Must: []*statement.Statement{statement.InClass(c), {Condition: s.Condition}}, Point: statement.PointAccess, Base: statement.Request{User: unnamed}}

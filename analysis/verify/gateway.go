@@ -328,7 +328,7 @@ func (p *prover) unknownGatewayWords(c *assertion.Class) []*unknownWord {
 	for _, key := range []string{"gateway", "route"} {
 		for _, word := range c.Texts[key].Words() {
 			if !slices.Contains(known[key], word) {
-				out = append(out, &unknownWord{key, word, known[key]})
+				out = append(out, &unknownWord{unknownKey{key, word}, known[key]})
 			}
 		}
 	}

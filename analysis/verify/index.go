@@ -135,12 +135,12 @@ func (x *index) reachOf(class *statement.Statement, c *assertion.Class, onlyDeny
 	}
 	out := &reach{by: make(map[string][]*statement.Statement), bySubject: make(map[string][]*statement.Statement), point: x.point}
 	x.reached[key] = out
-	namespace, hasPath, verb := c.Text("namespace"), c.Text("path") != nil, c.Text("verb")
+	namespace, hasPath := c.Text("namespace"), c.Text("path") != nil
 	isThere := func(s *statement.Statement) bool {
 		return (!onlyDeny || mayDeny(s)) && (s.Namespace == "" || namespace.Fits(s.Namespace) && !hasPath)
 	}
 	for _, r := range x.rulesOf(c) {
-		if onlyDeny && !r.mayDeny || verb.IsLiteral() && !slices.ContainsFunc(verb.Texts, func(v string) bool { return statement.MayMatchVerb(r.condition, v) }) {
+		if onlyDeny && !r.mayDeny || !mayMatchVerb(r.condition, c) {
 			continue
 		}
 		if !slices.ContainsFunc(r.statements, isThere) || !out.meets(class, &statement.Statement{Condition: r.condition}) {
@@ -162,6 +162,12 @@ func (x *index) reachOf(class *statement.Statement, c *assertion.Class, onlyDeny
 		}
 	}
 	return out
+}
+
+// mayMatchVerb reports whether a condition may match a request of a class, as far as verbs decide.
+func mayMatchVerb(condition statement.Condition, c *assertion.Class) bool {
+	verb := c.Text("verb")
+	return !verb.IsLiteral() || slices.ContainsFunc(verb.Texts, func(v string) bool { return statement.MayMatchVerb(condition, v) })
 }
 
 func (r *reach) meets(list ...*statement.Statement) bool {

@@ -152,6 +152,14 @@ func (p *prover) prove(out []*assertion.Class) (*proof, error) {
 	return p.judge(exact, maybe)
 }
 
+// isDenied reports whether a statement that may deny reaches the class of the assertion.
+func (p *prover) isDenied() bool {
+	return p.a.Point != assertion.Access || slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool {
+		r := p.searchIn(c, nil).denyingIn(p.all)
+		return r.isCut || len(r.all()) > 0
+	})
+}
+
 // parts returns the parts of the class: requests of one are in each of its classes.
 func (p *prover) parts() [][]*assertion.Class {
 	var out [][]*assertion.Class

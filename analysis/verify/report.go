@@ -62,6 +62,11 @@ type Result struct {
 	// Certificate is a proof that others can check, nil if that was not asked for or the
 	// assertion has none.
 	Certificate *Certificate `json:"-"`
+
+	// unknown is the word that nothing knows, by which an assertion is vacuous, and nothingDenies
+	// states that it holds because no statement that reaches its class may deny.
+	unknown       unknownKey
+	nothingDenies bool
 }
 
 // Exception is an exception in force.

@@ -68,13 +68,13 @@ func (p *prover) hasRequest(s *search, k *kind, t *statement.Statement) bool {
 	return has
 }
 
-// unheardOf returns why an assertion says nothing: no statement reaches its class, and it has
-// a word that nothing knows. It is empty if the assertion says something.
-func (p *prover) unheardOf() (string, error) {
+// unheardOf returns a word that nothing knows if it is why an assertion says nothing: no statement
+// reaches its class. It returns nil if the assertion says something.
+func (p *prover) unheardOf() (*unknownWord, error) {
 	if p.a.Form == assertion.Implies {
 		for _, list := range p.a.Subjects {
 			if !slices.ContainsFunc(list, p.askers.isNamed) {
-				return (&unknownWord{"principal", list[0], p.askers.ordered}).saysNothing(), nil
+				return &unknownWord{unknownKey{"principal", list[0]}, p.askers.ordered}, nil
 			}
 		}
 	}
@@ -89,10 +89,10 @@ func (p *prover) unheardOf() (string, error) {
 		}
 		unknown := p.unknownWords(slices.Concat(p.a.Of, also))
 		if len(unknown) > 0 && !slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return p.isReached(c, also) }) {
-			return unknown[0].saysNothing(), p.err
+			return unknown[0], p.err
 		}
 	}
-	return "", p.err
+	return nil, p.err
 }
 
 // isReached reports whether a statement fits a request that is in all of some classes.
@@ -115,10 +115,13 @@ func (p *prover) isReached(c *assertion.Class, also []*assertion.Class) bool {
 	return false
 }
 
-// unknownWord is a literal of a class that nothing knows.
+// unknownKey is a literal of a class that nothing knows, and its key.
+type unknownKey struct{ key, word string }
+
+// unknownWord is one with the words that are known of its key.
 type unknownWord struct {
-	key, word string
-	known     []string
+	unknownKey
+	known []string
 }
 
 func (u *unknownWord) saysNothing() string { return "no rule reaches the class, and " + u.text() }
@@ -137,7 +140,7 @@ func (p *prover) unknownWords(classes []*assertion.Class) []*unknownWord {
 	for _, c := range classes {
 		for _, q := range c.Holds.Words() {
 			if !p.askers.named[q] {
-				out = append(out, &unknownWord{"principal", q, p.askers.ordered})
+				out = append(out, &unknownWord{unknownKey{"principal", q}, p.askers.ordered})
 			}
 		}
 		switch p.a.Point {
@@ -161,7 +164,7 @@ func (p *prover) unknownAccessWords(c *assertion.Class) []*unknownWord {
 	for _, key := range []string{"namespace", "cluster", "tenant", "session", "escalation", "verb"} {
 		for _, word := range c.Texts[key].Words() {
 			if word != "" && !all.knows(key, word) {
-				out = append(out, &unknownWord{key, word, all.words[key]})
+				out = append(out, &unknownWord{unknownKey{key, word}, all.words[key]})
 			}
 		}
 	}
@@ -172,7 +175,7 @@ func (p *prover) unknownAccessWords(c *assertion.Class) []*unknownWord {
 			groups = append(v.Words(), "*")
 		}
 		if word != "*" && !slices.ContainsFunc(groups, func(g string) bool { return all.hasResource(e.Word, g) }) {
-			out = append(out, &unknownWord{"resource", word, all.resourcesIn(groups)})
+			out = append(out, &unknownWord{unknownKey{"resource", word}, all.resourcesIn(groups)})
 		}
 	}
 	return out
@@ -194,12 +197,12 @@ func (p *prover) unknownViewWords(c *assertion.Class) []*unknownWord {
 	}
 	for _, word := range c.Texts["cluster"].Words() {
 		if word != "" && !fits(word) {
-			out = append(out, &unknownWord{"cluster", word, clusters})
+			out = append(out, &unknownWord{unknownKey{"cluster", word}, clusters})
 		}
 	}
 	for _, word := range c.Texts["type"].Words() {
 		if !slices.Contains(types, word) {
-			out = append(out, &unknownWord{"type", word, types})
+			out = append(out, &unknownWord{unknownKey{"type", word}, types})
 		}
 	}
 	return out

@@ -29,6 +29,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -168,13 +169,8 @@ func (r *run) verify(a *assertion.Assertion) (*Result, error) {
 	}
 	active, expired := r.exceptions(a)
 	provers := r.provers(a, other)
-	text, err := r.saysNothing(a, provers)
-	if err != nil {
-		return nil, err
-	}
-	if text != "" {
-		out.Verdict, out.Text = Vacuous, text
-		return out.finish(a), nil
+	if err := r.saysNothing(a, provers, out); err != nil || out.Verdict == Vacuous {
+		return out.finish(a), err
 	}
 	for _, u := range provers[0].unknownWords(slices.Concat(a.Of, a.Both())) {
 		out.note("unknown-word", "%s", u.text())
@@ -232,23 +228,28 @@ func (r *run) prove(provers []*prover, out []*assertion.Class) (*proof, *prover,
 	return &proof{why: tables.Entries(why)}, nil, nil
 }
 
-// saysNothing returns why an assertion is vacuous at each time, "" if it is not.
-func (r *run) saysNothing(a *assertion.Assertion, provers []*prover) (string, error) {
-	out := ""
-	for _, p := range provers {
+// saysNothing sets the verdict of an assertion that is vacuous at each time.
+func (r *run) saysNothing(a *assertion.Assertion, provers []*prover, out *Result) error {
+	why, unknown := "", unknownKey{}
+	for i, p := range provers {
 		r.SetNow(p.now)
 		text, err := p.isEmpty(a.Unless)
 		if err == nil && text == "" && len(a.Exceptions) == 0 { // an exception shows that the class is about something
-			text, err = p.unheardOf()
+			var word *unknownWord
+			if word, err = p.unheardOf(); word != nil {
+				text = word.saysNothing()
+				if i == 0 {
+					unknown = word.unknownKey
+				}
+			}
 		}
 		if err != nil || text == "" {
-			return "", err
+			return err
 		}
-		if out == "" {
-			out = text
-		}
+		why = cmp.Or(why, text)
 	}
-	return out, nil
+	out.Verdict, out.Text, out.unknown = Vacuous, why, unknown
+	return nil
 }
 
 func (r *run) other(a *assertion.Assertion) (*diff.Side, error) {
@@ -265,6 +266,7 @@ func (r *run) other(a *assertion.Assertion) (*diff.Side, error) {
 // proven sets the verdict of an assertion that holds with its exceptions.
 func (r *run) proven(a *assertion.Assertion, provers []*prover, active []*assertion.Class, out *Result) error {
 	out.Verdict, out.Text = Holds, "holds for every request of the class"
+	out.nothingDenies = a.Form == assertion.Never && a.Word == assertion.Denied && !slices.ContainsFunc(provers, (*prover).isDenied)
 	if len(active) > 0 {
 		without, _, err := r.prove(provers, a.Unless)
 		if err != nil {
