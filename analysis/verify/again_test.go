@@ -44,6 +44,7 @@ type town struct {
 	writer
 	documents []string
 	added     int
+	shield    [3]string
 }
 
 func (w writer) town() *town {
@@ -54,17 +55,20 @@ func (w writer) town() *town {
 	for i := range 8 {
 		o.documents = append(o.documents, o.binding(i))
 	}
-	o.documents = append(o.documents, shielded(o.Pick("x0", "x1"), o.Pick("x0", "x0", "x7")))
+	o.shield = [3]string{o.Pick("x0", "x1"), o.Pick("x0", "x0", "x7"), "n1"}
+	o.documents = append(o.documents, o.shielded())
 	return o
 }
 
-// shielded is a role that lets a user read secrets everywhere, before another one is denied that in n1.
-func shielded(user, denied string) string {
+// shielded is a role that lets a user read secrets everywhere, before another one is denied that
+// in a namespace.
+func (o *town) shielded() string {
+	user, denied, namespace := o.shield[0], o.shield[1], o.shield[2]
 	return strings.Join([]string{
 		"{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: shield}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]}",
 		"{kind: ClusterRoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: shield}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: shield}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: " + user + "}]}",
 		"{kind: Role, apiVersion: writ.dev/v1, metadata: {name: o, namespace: master}, rules: [{deny: true, verbs: [get], resourceKinds: [secrets]}]}",
-		"{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: o, namespace: n1}, roleRef: {namespace: master, name: o}, userNames: [" + denied + "]}",
+		"{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: o, namespace: " + namespace + "}, roleRef: {namespace: master, name: o}, userNames: [" + denied + "]}",
 	}, "\n---\n")
 }
 
@@ -97,7 +101,12 @@ func (o *town) edit() {
 		o.added++
 		o.documents = append(o.documents, fmt.Sprintf("{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d%d}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [%s]}]}}", o.added, o.Pick("pods", "secrets")))
 	case strings.Contains(o.documents[i], "name: shield"):
-		o.documents[i] = shielded(o.Pick("x0", "x1", "x7"), o.Pick("x0", "x1", "x7"))
+		at := o.IntN(3)
+		o.shield[at] = o.Pick("x0", "x1", "x7")
+		if at == 2 {
+			o.shield[at] = o.Pick("n1", "n2", "master")
+		}
+		o.documents[i] = o.shielded()
 	case o.IntN(10) == 0:
 		o.added++
 		o.documents = append(o.documents, viewer(fmt.Sprint("v", o.added), fmt.Sprint("x", o.IntN(7))))
@@ -241,6 +250,36 @@ func TestAgainProvesWhatAnEditReaches(t *testing.T) {
 		whole, _ := proveAgain(t, row.side, list, nil, row.at)
 		if proven != row.want || !bytes.Equal([]byte(reportText(t, report)), []byte(reportText(t, whole))) {
 			t.Errorf("%s: %d proven again, want %d\n%s", row.name, proven, row.want, reportText(t, report))
+		}
+	}
+}
+
+// What holds because nothing denies is kept until something may; what holds because what is denied
+// is allowed before is proven again without what allows it.
+func TestAgainOfDenials(t *testing.T) {
+	o := writer{revisions.Random{Rand: rand.New(rand.NewPCG(1, 1))}}.town()
+	list := decoded(t, []byte(`{"apiVersion":"writ.dev/v1","kind":"Assertions","metadata":{"name":"d"},"spec":{"assertions":[
+		{"name": "shielded", "never": "denied", "of": {"verb": "get", "resource": "secrets", "namespace": "n1", "holds": {"only": "user:x0"}}},
+		{"name": "quiet", "never": "denied", "of": {"verb": "get", "resource": "secrets", "namespace": "n2", "holds": {"only": "user:x0"}}}]}}`))
+	of := func(user, namespace string) *diff.Side {
+		o.shield = [3]string{user, "x0", namespace}
+		return revisions.Of(t, []string{o.shielded(), viewer("u", "x0"),
+			"{kind: RoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: b, namespace: n2}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: shield}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: x1}]}"})
+	}
+	before := run(t, of("x0", "n1"), list)
+	for _, row := range []struct {
+		name            string
+		side            *diff.Side
+		proven          int
+		shielded, quiet string
+	}{
+		{"nothing", of("x0", "n1"), 0, verify.Holds, verify.Holds},
+		{"another user is allowed", of("x1", "n1"), 1, verify.Fails, verify.Holds},
+		{"denied everywhere", of("x0", "master"), 2, verify.Fails, verify.Fails},
+	} {
+		report, proven := proveAgain(t, row.side, list, before, now)
+		if got := [2]string{report.Assertions[0].Verdict, report.Assertions[1].Verdict}; proven != row.proven || got != [2]string{row.shielded, row.quiet} {
+			t.Errorf("%s: %d proven again, verdicts %s; want %d, %s and %s", row.name, proven, got, row.proven, row.shielded, row.quiet)
 		}
 	}
 }
