@@ -104,8 +104,14 @@ const everyone = "everyone"
 // acting returns clients that act as a user with groups.
 func (c *controlPlane) acting(t *testing.T, user string, groups ...string) (*dynamic.DynamicClient, *kubernetes.Clientset) {
 	t.Helper()
+	return c.impersonating(t, user, append([]string{everyone}, groups...)...)
+}
+
+// impersonating is acting without what RBAC grants to everyone.
+func (c *controlPlane) impersonating(t *testing.T, user string, groups ...string) (*dynamic.DynamicClient, *kubernetes.Clientset) {
+	t.Helper()
 	config := rest.CopyConfig(c.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append([]string{everyone}, groups...)}
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 	objects, err := dynamic.NewForConfig(config)
 	check(t, err)
 	clients, err := kubernetes.NewForConfig(config)
@@ -318,6 +324,7 @@ type aWrite struct {
 	fields           []string
 	asks, asPossible []map[string]any // by version, and by every value of what the object says
 	do               func() error
+	isApplied        bool // a patch that creates
 }
 
 // ask is a canonical request of the write for an object.
@@ -371,19 +378,10 @@ func (c *controlPlane) randomWrites(t *testing.T, dir string) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	d := rand.New(rand.NewPCG(seed, 1))
-	for i := range 32 {
-		in := []string{"shop", "anvil"}[i/16]
-		_, err := c.objects.Resource(configMaps).Namespace(in).Create(t.Context(), configMap(fmt.Sprintf("c%d", i%16), labelsOf(i%16), "v"), metav1.CreateOptions{})
-		check(t, err)
-	}
-	clients := make([]*dynamic.DynamicClient, 20)
-	groups := make([][]string, len(clients))
+	c.labelledMaps(t)
+	groups := groupsOf(20)
+	clients := make([]*dynamic.DynamicClient, len(groups))
 	for i := range clients {
-		for bit, group := range []string{"dev", "bots", "gold", "ops"} {
-			if i>>bit&1 == 1 {
-				groups[i] = append(groups[i], group)
-			}
-		}
 		clients[i], _ = c.acting(t, fmt.Sprintf("u%d", i), groups[i]...)
 	}
 	all := make([]*aWrite, *writes)
@@ -408,6 +406,29 @@ func (c *controlPlane) randomWrites(t *testing.T, dir string) {
 			t.Errorf("got %d of %d writes with %q, too few", counts[name], len(all), name)
 		}
 	}
+}
+
+// labelledMaps creates a config map for each set of labels in each namespace.
+func (c *controlPlane) labelledMaps(t *testing.T) {
+	t.Helper()
+	for i := range 32 {
+		in := []string{"shop", "anvil"}[i/16]
+		_, err := c.objects.Resource(configMaps).Namespace(in).Create(t.Context(), configMap(fmt.Sprintf("c%d", i%16), labelsOf(i%16), "v"), metav1.CreateOptions{})
+		check(t, err)
+	}
+}
+
+// groupsOf are the groups of users.
+func groupsOf(users int) [][]string {
+	out := make([][]string, users)
+	for i := range out {
+		for bit, group := range []string{"dev", "bots", "gold", "ops"} {
+			if i>>bit&1 == 1 {
+				out[i] = append(out[i], group)
+			}
+		}
+	}
+	return out
 }
 
 // randomWrite draws a write and how it is sent.
@@ -511,8 +532,8 @@ func (c *controlPlane) change(t *testing.T, objects dynamic.ResourceInterface, w
 	}
 }
 
-// compareWrites compares answers of the API server with decisions of writ eval.
-func (c *controlPlane) compareWrites(t *testing.T, dir string, all []*aWrite, errs []error, counts map[string]int) {
+// evalWrites returns the decisions of writ eval on what the writes ask, in order.
+func (c *controlPlane) evalWrites(t *testing.T, dir string, all []*aWrite) []string {
 	t.Helper()
 	var input bytes.Buffer
 	lines := 0
@@ -542,6 +563,13 @@ func (c *controlPlane) compareWrites(t *testing.T, dir string, all []*aWrite, er
 	if len(decisions) != lines {
 		t.Fatalf("got %d decisions for %d requests", len(decisions), lines)
 	}
+	return decisions
+}
+
+// compareWrites compares answers of the API server with decisions of writ eval.
+func (c *controlPlane) compareWrites(t *testing.T, dir string, all []*aWrite, errs []error, counts map[string]int) {
+	t.Helper()
+	decisions := c.evalWrites(t, dir, all)
 	for i, w := range all {
 		own, possible := decisions[:len(w.asks)], decisions[len(w.asks):len(w.asks)+len(w.asPossible)]
 		decisions = decisions[len(w.asks)+len(w.asPossible):]
