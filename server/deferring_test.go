@@ -172,6 +172,9 @@ func (a *admitted) wants(t *testing.T, what string, isDeferred bool) {
 	if state.InForce != isDeferred || (state.Reason == "") != isDeferred {
 		t.Errorf("%s: got status %+v", what, state)
 	}
+	if status, ok := a.status(true).(serverStatus); !ok || status.Degraded == isDeferred {
+		t.Errorf("%s: got degraded %v", what, status.Degraded)
+	}
 	if want := fmt.Sprintf(`writ_companion_in_force{cluster="main"} %d`, metric); !strings.Contains(scrape(a.Server), want) {
 		t.Errorf("%s: the metrics lack %s", what, want)
 	}

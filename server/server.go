@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -243,7 +244,8 @@ type serverStatus struct {
 	Keys *keysStatus `json:"keys,omitempty"`
 	// Dated is what the clock changes in the active revision.
 	Dated datedStatus `json:"dated"`
-	// Companions are those of the clusters that have one; nil before the first probe.
+	// Companions are those of the clusters that have one; nil before the first probe. Degraded
+	// is set while one of them is not in force, too.
 	Companions []companionStatus `json:"companions,omitempty"`
 	// Assertions are those of the revision that was refused last, or of the active one; nil
 	// without a revision.
@@ -264,6 +266,8 @@ func (s *Server) status(details bool) any {
 	status.Sequence = s.reloader.Current().Sequence()
 	status.Behind = s.reloader.Behind().Seconds()
 	status.Companions = s.companions.status(s.reloader.Current().Revision())
+	isStrict := func(c companionStatus) bool { return !c.InForce }
+	status.Degraded = status.Degraded || slices.ContainsFunc(status.Companions, isStrict)
 	status.Dated, status.Assertions = s.periods.at(s), s.proofs.Status()
 	if s.sources.documents != nil {
 		status.Sources = s.sources.documents.Status()
