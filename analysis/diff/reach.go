@@ -188,6 +188,9 @@ func (p *ReachChange) documents() []string {
 	return out
 }
 
+// columns is the width of a terminal.
+const columns = 80
+
 // writeReach writes the paths that differ for people, at most limit of them.
 func (r *Report) writeReach(out *diag.Lines, limit int) {
 	if r.Reach == nil {
@@ -201,9 +204,18 @@ func (r *Report) writeReach(out *diag.Lines, limit int) {
 			break
 		}
 		sign := map[string]string{changeGain: "+", changeLoss: "-"}[p.Change]
-		out.Addf("%s %s    %s", sign, p.line(), strings.Join(p.documents(), ", "))
+		wrap := func(before, text string) {
+			for _, line := range diag.Wrap(columns, before, diag.Line(text)) {
+				out.Addf("%s", line)
+			}
+		}
+		wrap(sign+" ", p.line())
+		if causes := p.documents(); len(causes) > 0 {
+			wrap("    ", "because of "+strings.Join(causes, ", "))
+		}
 		for _, line := range p.Lines {
-			out.Addf("  %s", line)
+			text := strings.TrimLeft(line, " ")
+			wrap("  "+line[:len(line)-len(text)], text)
 		}
 	}
 }

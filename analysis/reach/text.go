@@ -99,22 +99,11 @@ const (
 	hopIndent = "     "
 )
 
-// addLine writes a text after what precedes it, and goes on in further lines, further indented,
-// where it is longer than the limit. A word that is longer than a line stays whole.
+// addLine writes a text after what precedes it, in lines up to the limit.
 func addLine(out *strings.Builder, limit int, before, text string) {
-	line := before
-	for i, word := range strings.Split(text, " ") {
-		switch {
-		case i == 0:
-			line += word
-		case len(line)+1+len(word) <= limit:
-			line += " " + word
-		default:
-			fmt.Fprintln(out, line)
-			line = strings.Repeat(" ", len(before)+2) + word
-		}
+	for _, line := range diag.Wrap(limit, before, text) {
+		fmt.Fprintln(out, line)
 	}
-	fmt.Fprintln(out, line)
 }
 
 // String names what grants a request, and where.

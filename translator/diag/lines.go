@@ -69,3 +69,22 @@ func visible(text string) (shown string, size int) {
 	}
 	return text[:size], size
 }
+
+// Wrap returns the lines of a text after what precedes it, each as long as the limit at most:
+// further lines are further indented. A word that is longer than a line stays whole.
+func Wrap(limit int, before, text string) []string {
+	var out []string
+	line := before
+	for i, word := range strings.Split(text, " ") {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+1+len(word) <= limit:
+			line += " " + word
+		default:
+			out = append(out, line)
+			line = strings.Repeat(" ", len(before)+2) + word
+		}
+	}
+	return append(out, line)
+}
