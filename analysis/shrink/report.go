@@ -48,6 +48,8 @@ type LogSummary struct {
 	Uncertain map[string]int `json:"uncertain"`
 	Window    replay.Window  `json:"window"`
 	Spared    int            `json:"spared"`
+	// SpareRefused is how many of the spared requests the documents refuse to begin with.
+	SpareRefused int `json:"spareRefused,omitempty"`
 }
 
 // Holdout is the events that took no part in the choice.
@@ -127,6 +129,9 @@ func (r *Report) Text() string {
 		out.Addf("(principal x verb x kind).")
 	}
 	out.Addf("%d of %s lost.", lost.Lost, diag.Counted(lost.Count, "event"))
+	if n := r.Log.SpareRefused; n > 0 {
+		out.Addf("%d of %s of --spare are not allowed to begin with.", n, diag.Counted(r.Log.Spared, "request"))
+	}
 	r.addHeldOut(&out)
 	if len(r.Log.Uncertain) > 0 || len(r.Log.Skipped) > 0 {
 		out.Addf("Skipped %s; uncertain %s, counted as used.", countsOf(r.Log.Skipped), countsOf(r.Log.Uncertain))

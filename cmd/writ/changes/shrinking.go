@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/writ-policy/writ/analysis/diff"
@@ -114,13 +115,13 @@ func (r *shrinking) activate(ctx context.Context, s *state, b *bundles.Bundle, c
 
 // work chooses until nothing changes, and proves the result.
 func (r *shrinking) work(ctx context.Context) (*shrink.Report, error) {
-	read, spared, err := r.read(ctx)
+	read, spared, refused, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	report := &shrink.Report{
 		Revision: r.before.side.Revision, Edits: []shrink.Edit{}, NotEdited: []shrink.NotEdited{},
-		Log: shrink.LogSummary{Events: read.Events, Replayed: read.Replayed, Skipped: read.Skipped, Uncertain: read.Uncertain, Window: read.Window, Spared: spared},
+		Log: shrink.LogSummary{Events: read.Events, Replayed: read.Replayed, Skipped: read.Skipped, Uncertain: read.Uncertain, Window: read.Window, Spared: spared, SpareRefused: refused},
 	}
 	if days := report.Log.Days(); !r.force && (read.Replayed < r.minEvents || days < r.minDays) {
 		return nil, &diffError{Code: "short-log", Message: fmt.Sprintf("the log has %d events over %d days; --min-events %d and --min-days %d state how much is enough, --force accepts it", read.Replayed, days, r.minEvents, r.minDays)}
@@ -143,27 +144,34 @@ func (r *shrinking) work(ctx context.Context) (*shrink.Report, error) {
 	return report, r.prove(ctx, report, last)
 }
 
-// read reads the log, and the requests of --spare.
-func (r *shrinking) read(ctx context.Context) (*replay.Report, int, error) {
+// read reads the log, and the requests of --spare: how many there are, and how many of them the
+// documents refuse.
+func (r *shrinking) read(ctx context.Context) (read *replay.Report, spared, refused int, err error) {
 	o := *r.options
 	o.Decide, o.Facts = r.before.decide, statement.FactsOf(r.before.side.World.Whole())
 	o.Observe = func(e *replay.Event) {
 		r.before.use.Add(e, r.isHeldOut(e.Hash))
 	}
-	read, err := replayFiles(ctx, r.logs, o)
+	read, err = replayFiles(ctx, r.logs, o)
 	if err != nil || len(r.spare) == 0 {
-		return read, 0, err
+		return read, 0, 0, err
 	}
 	o.Since, o.Until = time.Time{}, time.Time{}
-	o.Observe = func(e *replay.Event) { r.before.use.Add(e, false) }
-	spared, err := replayFiles(ctx, r.spare, o)
+	var no atomic.Int64
+	o.Observe = func(e *replay.Event) {
+		if e.Variants == nil && e.Verdict.Outcome != statement.OutcomeAllow {
+			no.Add(1)
+		}
+		r.before.use.Add(e, false)
+	}
+	report, err := replayFiles(ctx, r.spare, o)
 	if err != nil {
-		return nil, 0, fmt.Errorf("--spare: %w", err)
+		return nil, 0, 0, fmt.Errorf("--spare: %w", err)
 	}
-	for reason, n := range spared.Skipped {
-		return nil, 0, fmt.Errorf("--spare: %d lines are not requests: %s %s", n, reason, strings.Join(spared.Malformed, ", "))
+	for reason, n := range report.Skipped {
+		return nil, 0, 0, fmt.Errorf("--spare: %d lines are not requests: %s %s", n, reason, strings.Join(report.Malformed, ", "))
 	}
-	return read, spared.Replayed, nil
+	return read, report.Replayed, int(no.Load()), nil
 }
 
 // maxRounds bounds how often a result is chosen from again.
