@@ -19,14 +19,20 @@ type Event struct {
 	// Question is a *decision.Request at the point access.
 	Question decision.Question
 	Time     time.Time
-	// IsDenied states that the record has an outcome, and that it is not to allow.
-	IsDenied bool
-	Verdict  statement.Verdict
+	// IsAllowed states that the record has the outcome to allow, IsDenied that it has another one.
+	IsAllowed, IsDenied bool
+	Verdict             statement.Verdict
 	// Variants are the verdicts with values of facts that the record lacks, if the decision
 	// rests on them; nil otherwise.
 	Variants []statement.Verdict
 
 	record *record
+}
+
+// IsRefused reports whether the decision does not allow the event, whatever the facts are that
+// the record lacks.
+func (e *Event) IsRefused() bool {
+	return e.Variants == nil && e.Verdict.Outcome != statement.OutcomeAllow
 }
 
 // isDenied reports whether the recorded outcome is not to allow.
@@ -38,7 +44,7 @@ func (r *record) isDenied() bool {
 func (w *worker) observe(ctx context.Context, at time.Time, r *record, v statement.Verdict, l line) error {
 	e := &Event{
 		Log: l.file, Line: l.number, Hash: hash(string(l.text)), Point: r.point, Question: r.question, Time: r.time, Verdict: v, record: r,
-		IsDenied: r.isDenied(),
+		IsAllowed: r.outcome == statement.OutcomeAllow, IsDenied: r.isDenied(),
 	}
 	fact, err := w.vary(ctx, at, e)
 	if err != nil {

@@ -269,3 +269,22 @@ func number(n int) string {
 	}
 	return text
 }
+
+// verbOrder is the order of Kubernetes' own lists.
+var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+
+// sortValues sorts the values of a list, verbs as Kubernetes lists them.
+func sortValues(name string, values []string) {
+	slices.SortFunc(values, func(a, b string) int {
+		if name == "verbs" {
+			i, j := slices.Index(verbOrder, a), slices.Index(verbOrder, b)
+			if i != j && (i >= 0 || j >= 0) {
+				if i < 0 || j < 0 {
+					return j - i
+				}
+				return i - j
+			}
+		}
+		return strings.Compare(a, b)
+	})
+}

@@ -56,6 +56,7 @@ const (
 	fixedAggregated = "aggregated"
 	fixedUnbound    = "unbound"
 	fixedOnly       = "only"
+	fixedToCome     = "to-come"
 )
 
 type role struct {
@@ -209,7 +210,9 @@ func (m *Model) add(d syntax.Document, doc document) {
 			b.addSubjects(d)
 		}
 		row := tables.Of[*tables.Access](m.result.Tables).BindingOf(h.APIVersion, h.Namespace, h.Name)
-		b.isDated = row.Dates != nil
+		if b.isDated = row.Dates != nil; b.isDated && m.o.Now != 0 && row.Dates.From != nil && m.o.Now < *row.Dates.From {
+			b.fixed = cmp.Or(b.fixed, fixedToCome)
+		}
 		m.bindings = append(m.bindings, b)
 		m.bindingOf[b.id()] = b
 	}
@@ -384,22 +387,3 @@ func (d *document) line(n *syntax.Node) string {
 }
 
 var kindForm = regexp.MustCompile(`^[a-z][a-z0-9-]*(/[a-z][a-z0-9-]*)?$`)
-
-// verbOrder is the order of Kubernetes' own lists.
-var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
-
-// sortValues sorts the values of a list, verbs as Kubernetes lists them.
-func sortValues(name string, values []string) {
-	slices.SortFunc(values, func(a, b string) int {
-		if name == "verbs" {
-			i, j := slices.Index(verbOrder, a), slices.Index(verbOrder, b)
-			if i != j && (i >= 0 || j >= 0) {
-				if i < 0 || j < 0 {
-					return j - i
-				}
-				return i - j
-			}
-		}
-		return strings.Compare(a, b)
-	})
-}

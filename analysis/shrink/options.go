@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -25,6 +26,9 @@ type Options struct {
 	KeepSubjects, BreakGlass []string
 	// Earlier, if not nil, is the directory at an earlier time: what it lacks stays.
 	Earlier *directory.Directory
+	// Now, unless it is zero, is when bindings must have begun: others stay, as no log shows their
+	// use.
+	Now dates.Instant
 	// Only selects what is changed; empty stands for everything.
 	Only []string
 	// NoSplit makes no rule several ones.

@@ -127,7 +127,7 @@ func (m *Model) protectSubjects(b *binding, glass []string) {
 		case slices.Contains(m.o.KeepSubjects, s.principal):
 			s.fixed, s.isAlone = fixedKeep, true
 		case b.fixed != "":
-			s.fixed, s.isAlone = b.fixed, b.fixed == fixedKeep || b.fixed == fixedBootstrap
+			s.fixed, s.isAlone = b.fixed, b.fixed == fixedKeep || b.fixed == fixedBootstrap || b.fixed == fixedToCome
 		case m.was.isYoung(b, s.principal):
 			s.fixed, s.isAlone = fixedGrace, true
 		case !m.o.does(OnlySubjects) && s.fixed == "":

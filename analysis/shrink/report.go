@@ -48,6 +48,8 @@ type LogSummary struct {
 	Uncertain map[string]int `json:"uncertain"`
 	Window    replay.Window  `json:"window"`
 	Spared    int            `json:"spared"`
+	// Refused is how many events the log has as allowed and the documents refuse: they use nothing.
+	Refused int `json:"refused,omitempty"`
 	// SpareRefused is how many of the spared requests the documents refuse to begin with.
 	SpareRefused int `json:"spareRefused,omitempty"`
 }
@@ -129,6 +131,10 @@ func (r *Report) Text() string {
 		out.Addf("(principal x verb x kind).")
 	}
 	out.Addf("%d of %s lost.", lost.Lost, diag.Counted(lost.Count, "event"))
+	if n := r.Log.Refused; n > 0 {
+		out.Addf("The documents refuse %s that the log has as allowed: is --cluster the", diag.Counted(n, "event"))
+		out.Addf("cluster of the log?")
+	}
 	if n := r.Log.SpareRefused; n > 0 {
 		out.Addf("%d of %s of --spare are not allowed to begin with.", n, diag.Counted(r.Log.Spared, "request"))
 	}
@@ -148,9 +154,9 @@ func (r *Report) addHeldOut(out *diag.Lines) {
 	text := fmt.Sprintf("%s of %s held out", number(r.Holdout.Lost), number(r.Holdout.Events))
 	switch {
 	case r.Holdout.Lost == 0:
-		out.Addf("%s would have been.", text)
+		out.Addf("%s would have been lost.", text)
 	case r.Holdout.PutBack:
-		out.Addf("%s would have been, put back:", text)
+		out.Addf("%s would have been lost, put back:", text)
 	default:
 		out.Addf("%s are lost:", text)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -59,6 +60,7 @@ func (r *shrinking) open(ctx context.Context) error {
 		return err
 	}
 	r.at = clock()
+	r.choice.Now = dates.Of(r.at)
 	if r.grace > 0 {
 		if r.choice.Earlier, err = r.earlierDirectory(ctx, r.at.AddDate(0, 0, -r.grace)); err != nil {
 			return err
@@ -121,7 +123,7 @@ func (r *shrinking) work(ctx context.Context) (*shrink.Report, error) {
 	}
 	report := &shrink.Report{
 		Revision: r.before.side.Revision, Edits: []shrink.Edit{}, NotEdited: []shrink.NotEdited{},
-		Log: shrink.LogSummary{Events: read.Events, Replayed: read.Replayed, Skipped: read.Skipped, Uncertain: read.Uncertain, Window: read.Window, Spared: spared, SpareRefused: refused},
+		Log: shrink.LogSummary{Events: read.Events, Replayed: read.Replayed, Skipped: read.Skipped, Uncertain: read.Uncertain, Window: read.Window, Spared: spared, Refused: refused[0], SpareRefused: refused[1]},
 	}
 	if days := report.Log.Days(); !r.force && (read.Replayed < r.minEvents || days < r.minDays) {
 		return nil, &diffError{Code: "short-log", Message: fmt.Sprintf("the log has %d events over %d days; --min-events %d and --min-days %d state how much is enough, --force accepts it", read.Replayed, days, r.minEvents, r.minDays)}
@@ -144,34 +146,39 @@ func (r *shrinking) work(ctx context.Context) (*shrink.Report, error) {
 	return report, r.prove(ctx, report, last)
 }
 
-// read reads the log, and the requests of --spare: how many there are, and how many of them the
-// documents refuse.
-func (r *shrinking) read(ctx context.Context) (read *replay.Report, spared, refused int, err error) {
+// read reads the log, and the requests of --spare: how many there are. Refused are the events
+// that the log has as allowed, and the requests, that the documents refuse.
+func (r *shrinking) read(ctx context.Context) (read *replay.Report, spared int, refused [2]int, err error) {
 	o := *r.options
 	o.Decide, o.Facts = r.before.decide, statement.FactsOf(r.before.side.World.Whole())
+	var no [2]atomic.Int64
 	o.Observe = func(e *replay.Event) {
+		if e.IsAllowed && e.IsRefused() {
+			no[0].Add(1)
+		}
 		r.before.use.Add(e, r.isHeldOut(e.Hash))
 	}
 	read, err = replayFiles(ctx, r.logs, o)
+	refused[0] = int(no[0].Load())
 	if err != nil || len(r.spare) == 0 {
-		return read, 0, 0, err
+		return read, 0, refused, err
 	}
 	o.Since, o.Until = time.Time{}, time.Time{}
-	var no atomic.Int64
 	o.Observe = func(e *replay.Event) {
-		if e.Variants == nil && e.Verdict.Outcome != statement.OutcomeAllow {
-			no.Add(1)
+		if e.IsRefused() {
+			no[1].Add(1)
 		}
 		r.before.use.Add(e, false)
 	}
 	report, err := replayFiles(ctx, r.spare, o)
 	if err != nil {
-		return nil, 0, 0, fmt.Errorf("--spare: %w", err)
+		return nil, 0, refused, fmt.Errorf("--spare: %w", err)
 	}
 	for reason, n := range report.Skipped {
-		return nil, 0, 0, fmt.Errorf("--spare: %d lines are not requests: %s %s", n, reason, strings.Join(report.Malformed, ", "))
+		return nil, 0, refused, fmt.Errorf("--spare: %d lines are not requests: %s %s", n, reason, strings.Join(report.Malformed, ", "))
 	}
-	return read, report.Replayed, int(no.Load()), nil
+	refused[1] = int(no[1].Load())
+	return read, report.Replayed, refused, nil
 }
 
 // maxRounds bounds how often a result is chosen from again.
