@@ -87,6 +87,9 @@ func (s *Set) add(documents []syntax.Document) {
 	}
 }
 
+// WithTests are the kinds of files that may have DecisionTests beside Assertions.
+var WithTests = slices.Concat(assertion.Kinds, new(decisiontest.Family).Kinds())
+
 // AddFiles adds the assertions of a file, or of the documents in a folder. It returns an error
 // if they cannot be read; mistakes are in the list.
 func (s *Set) AddFiles(name string) error {
@@ -96,7 +99,7 @@ func (s *Set) AddFiles(name string) error {
 	}
 	kinds := assertion.Kinds
 	if s.AcceptsTests {
-		kinds = slices.Concat(kinds, new(decisiontest.Family).Kinds())
+		kinds = WithTests
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/assertion"
 )
 
 // Report is the verdicts of a run.
@@ -68,6 +69,10 @@ type Result struct {
 	unknown       unknownKey
 	nothingDenies bool
 }
+
+// IsAlways reports whether the assertion is about requests that must be decided in one way: it
+// does not hold where no request fits it any more.
+func (r *Result) IsAlways() bool { return r.Form == assertion.Always }
 
 // Exception is an exception in force.
 type Exception struct {

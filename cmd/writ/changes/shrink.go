@@ -38,8 +38,8 @@ proof fails, nothing is written.
 Denials stay, and so do subjects that begin with "system:", documents that every
 cluster has, those with the annotation writ.dev/keep: "REASON", subjects of
 bindings and roles with the label writ.dev/break-glass, groups of escalations,
-bindings to come, and what git has for less than --grace days. --keep takes KIND/[NAMESPACE/]NAME
-or a file, with * and ? as wildcards.
+bindings that have not begun, and what git has for less than --grace days.
+--keep takes KIND/[NAMESPACE/]NAME or a file, with * and ? as wildcards.
 
 --holdout keeps a part of the log out of the choice, to show how much the log
 states about tomorrow: what of it would be lost is put back, unless --strict.

@@ -14,7 +14,6 @@ import (
 	"github.com/writ-policy/writ/analysis/shrink"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/analysis/verify"
-	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -131,7 +130,7 @@ func (r *shrinking) proveAssertions(ctx context.Context, p *shrink.Proof) error 
 	p.Assertions.Count = len(verdicts[0])
 	for _, id := range slices.Sorted(maps.Keys(verdicts[1])) {
 		was, is := verdicts[0][id], verdicts[1][id]
-		isLess := is.Verdict == verify.Vacuous && is.Form != assertion.Always // what it excludes cannot be any more
+		isLess := is.Verdict == verify.Vacuous && !is.IsAlways() // what it excludes cannot be any more
 		if is.Failed && (was == nil || !was.Failed) && !isLess {
 			p.Assertions.Holds, p.Assertions.Text = false, fmt.Sprintf("%s %s: %s", id, is.Verdict, is.Text)
 			p.Assertions.Counterexamples = append(p.Assertions.Counterexamples, is)

@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"time"
 
+	"github.com/writ-policy/writ/analysis/assertions"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
@@ -36,13 +35,12 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 // fail by a bundle, by TEST/CASE with why, and how many cases there are.
 func DecisionTests(ctx context.Context, b *bundles.Bundle, d *directory.Directory, files []string) (failed map[string]string, count int, err error) {
 	tests := directory.DocumentsOf[*decisiontest.DecisionTest](d)
-	kinds := slices.Concat(new(decisiontest.Family).Kinds(), assertion.Kinds) // others read assertions
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			return nil, 0, err
 		}
-		decoded := kinds.Decode(file, content, syntax.Options{})
+		decoded := assertions.WithTests.Decode(file, content, syntax.Options{})
 		if decoded.List.HasErrors() {
 			return nil, 0, fmt.Errorf("%s: %s", file, documents.Summary(decoded.List))
 		}
