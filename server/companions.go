@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 const (
@@ -42,6 +44,21 @@ type proof struct {
 	revision string // whose companion it is
 	made     *companion.Companion
 	at       time.Time // when the probe began
+	// groups are the API groups that the API servers serve themselves; nil if they are not known.
+	groups map[string]bool
+}
+
+// admits reports whether API servers check the objects of a resource: an aggregated one may
+// have no admission policies. Where API services cannot be listed, only resources of Kubernetes
+// are known to be their own.
+func (p *proof) admits(group, resource string) bool {
+	switch {
+	case group == "*" || resource == "*" || strings.ToLower(resource) != resource:
+		return false // a review of no API server
+	case p.groups != nil:
+		return p.groups[group]
+	}
+	return slices.Contains(vocabulary.Served([]string{group}), resource)
 }
 
 // isFresh reports whether the proof holds at a time. The clock of the machine may jump, and
@@ -70,9 +87,17 @@ type companions struct {
 	made map[cluster.Companion]*companion.Companion // of that revision; read and changed by probeCompanions alone
 }
 
-// InForce implements access.Companions. The proof is of this very revision, and of the cluster
-// as it is listed now.
+// InForce implements access.Companions.
 func (c *companions) InForce(revision string, r *decision.Request) *companion.Companion {
+	if p := c.proof(revision, r); p != nil && p.admits(r.APIGroup, r.Resource) {
+		return p.made
+	}
+	return nil
+}
+
+// proof returns the proof for the cluster of a request, nil without a fresh one. It is of this
+// very revision, and of the cluster as it is listed now.
+func (c *companions) proof(revision string, r *decision.Request) *proof {
 	c.mu.Lock()
 	p := c.proofs[r.Cluster]
 	c.mu.Unlock()
@@ -82,7 +107,7 @@ func (c *companions) InForce(revision string, r *decision.Request) *companion.Co
 	if listed, ok := c.clusters.Companion(r.Cluster); !ok || listed != p.of || r.Tenant != p.of.Tenant {
 		return nil
 	}
-	return p.made
+	return p
 }
 
 // status returns the companions of the listed clusters, by name, as they are for a revision.
@@ -97,7 +122,7 @@ func (c *companions) status(revision string) (out []companionStatus) {
 		if !isProbed {
 			continue
 		}
-		if state.InForce && c.InForce(revision, &decision.Request{Cluster: of.Cluster, Tenant: of.Tenant}) == nil {
+		if state.InForce && c.proof(revision, &decision.Request{Cluster: of.Cluster, Tenant: of.Tenant}) == nil {
 			state.InForce, state.Reason = false, fmt.Sprintf("the last probe of this revision is older than %s, or the cluster was listed anew", provedFor)
 		}
 		out = append(out, state)
@@ -181,7 +206,7 @@ func (c *companions) begin(revision string, listed []cluster.Companion) {
 func (s *Server) probeCompanion(ctx context.Context, of cluster.Companion, revision string, made *companion.Companion) {
 	ctx, cancel := context.WithTimeout(ctx, probeEvery)
 	defer cancel()
-	found := &proof{of, revision, made, s.now()}
+	found := &proof{of: of, revision: revision, made: made, at: s.now()}
 	state := companionStatus{Cluster: of.Cluster, Since: found.at}
 	if made == nil {
 		state.Reason = "no revision is active"
@@ -191,7 +216,12 @@ func (s *Server) probeCompanion(ctx context.Context, of cluster.Companion, revis
 			state.Reason = err.Error()
 		}
 	}
-	state.InForce = state.Reason == ""
+	if state.InForce = state.Reason == ""; state.InForce {
+		var err error
+		if found.groups, err = of.Groups(ctx); err != nil {
+			s.log.Debug("API services cannot be listed: reviews of custom resources are strict", "cluster", of.Cluster, "error", err)
+		}
+	}
 	c := &s.companions
 	c.mu.Lock()
 	before := c.states[of.Cluster]

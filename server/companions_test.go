@@ -20,6 +20,8 @@ type apiServer struct {
 	*httptest.Server
 	message atomic.Pointer[string] // of refusals; nil: probes pass
 	slices  atomic.Int64
+	// services is the list of API services; nil: the probe may not list them.
+	services atomic.Pointer[string]
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -27,6 +29,14 @@ func newAPIServer(t *testing.T) *apiServer {
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/apis/apiregistration.k8s.io/v1/apiservices" {
+			if list := a.services.Load(); list != nil {
+				fmt.Fprint(w, *list)
+				return
+			}
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
 		if r.Method != http.MethodPost || r.URL.Path != "/api/v1/namespaces/probes/configmaps" || r.URL.Query().Get("dryRun") != "All" || !strings.Contains(string(body), companion.ProbeName) {
 			t.Errorf("got %s %s, want a dry run of the probe", r.Method, r.URL)
 		}

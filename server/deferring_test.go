@@ -112,17 +112,18 @@ func (a *admitted) post(t *testing.T, path, body string) string {
 
 const sarPath = "/clusters/main/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
-// review answers "USER VERB RESOURCE", where resource may have a subresource.
+// review answers "USER VERB RESOURCE[.API-GROUP][/SUBRESOURCE] [GROUP]".
 func (a *admitted) review(t *testing.T, question string) string {
 	t.Helper()
 	words := strings.Fields(question)
 	resource, sub, _ := strings.Cut(words[2], "/")
+	resource, group, _ := strings.Cut(resource, ".")
 	groups := ""
 	if len(words) > 3 {
 		groups = words[3]
 	}
-	answer := a.post(t, sarPath, fmt.Sprintf(`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"user":%q,"groups":[%q],"resourceAttributes":{"namespace":"shop","name":"x","verb":%q,"resource":%q,"subresource":%q}}}`,
-		words[0], groups, words[1], resource, sub))
+	answer := a.post(t, sarPath, fmt.Sprintf(`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"user":%q,"groups":[%q],"resourceAttributes":{"namespace":"shop","name":"x","verb":%q,"group":%q,"resource":%q,"subresource":%q}}}`,
+		words[0], groups, words[1], group, resource, sub))
 	return outcomeOf(t, answer)
 }
 
@@ -202,6 +203,47 @@ func TestDeferring(t *testing.T) {
 	} {
 		if got := a.review(t, question); got != want {
 			t.Errorf("%s: got %s, want %s", question, got, want)
+		}
+	}
+}
+
+// Reviews of what an aggregated API server may serve are strict, and those of custom resources
+// where API services cannot be listed.
+func TestDeferringOfAPIGroups(t *testing.T) {
+	a := newAdmitted(t)
+	const service = `,"service":{"name":"s","namespace":"n"}`
+	item := func(group, more string) string {
+		return fmt.Sprintf(`{"spec":{"group":%q,"version":"v1"%s}}`, group, more)
+	}
+	list := func(items ...string) string {
+		return `{"kind":"APIServiceList","apiVersion":"apiregistration.k8s.io/v1","items":[` + strings.Join(items, ",") + `]}`
+	}
+	whole := list(item("", ""), item("example.com", `,"service":null`), item("metrics.k8s.io", service), item("mixed.io", ""), item("mixed.io", service), item("other.io", service), item("other.io", ""),
+		item("authorization.k8s.io", ""), item("admissionregistration.k8s.io", ""))
+	const yes, no = "allowed, deferred", "denied"
+	for _, row := range []struct {
+		name, services string
+		core, custom   string
+	}{
+		{"listed", whole, yes, yes},
+		{"forbidden", "", yes, no},
+		{"empty", list(), yes, no},
+		{"another list", strings.Replace(whole, "APIServiceList", "List", 1), yes, no},
+		{"text", "x", yes, no},
+		{"the core group is served elsewhere", list(item("", service), item("example.com", "")), no, yes},
+	} {
+		if a.one.services.Store(&row.services); row.services == "" {
+			a.one.services.Store(nil)
+		}
+		a.probeCompanions(t.Context())
+		for question, want := range map[string]string{
+			"ann delete configmaps": row.core, "ann delete widgets.example.com": row.custom, "ann delete pods.metrics.k8s.io": no, "ann delete x.mixed.io": no, "ann delete x.other.io": no,
+			"ann delete x.unknown.io": no, "ann delete subjectaccessreviews.authorization.k8s.io": no, "ann delete validatingadmissionpolicybindings.admissionregistration.k8s.io": no,
+			"ann delete *.example.com": no, "ann delete WIDGETS.example.com": no, "ann delete widgets.*": no,
+		} {
+			if got := a.review(t, question); got != want {
+				t.Errorf("%s: %s: got %s, want %s", row.name, question, got, want)
+			}
 		}
 	}
 }
@@ -311,7 +353,7 @@ func TestProofsEnd(t *testing.T) {
 func TestDeferringFollowsRevisions(t *testing.T) {
 	a := newAdmitted(t)
 	first := a.reloader.Current().Revision()
-	r := &decision.Request{Cluster: "main"}
+	r := &decision.Request{Cluster: "main", Resource: "configmaps"}
 	if a.companions.InForce(first, r) == nil || a.companions.InForce("", r) != nil {
 		t.Fatal("the companion of the active revision must be in force, and of it alone")
 	}

@@ -41,8 +41,8 @@
 // a collection is a DELETE of each object. A patch is UPDATE; a patch or an update that creates
 // its object is CREATE, and the API server sends a review of create besides, which is answered
 // as any other. Reviews are strict for users whom the policies leave out, and for all that
-// policies are not asked about: other verbs and subresources, resources that kube-apiserver does
-// not serve itself, and admission policies and reviews themselves.
+// policies are not asked about: other verbs and subresources, admission policies and reviews
+// themselves, and, as the caller must know, what an aggregated API server serves.
 //
 // The rejected alternative is one expression for the whole decision: its message cannot name
 // the rule, and one construct that CEL lacks would take all others with it.

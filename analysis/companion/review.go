@@ -7,7 +7,6 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
-	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 // Rule identifies a rule as a binding applies it.
@@ -69,7 +68,8 @@ func (c *Companion) register(parts []*part) {
 }
 
 // Answer decides a review over all objects. The hits are all rules of bindings that it fits,
-// in the order of evaluation, and no deny policy denies it.
+// in the order of evaluation, no deny policy denies it, and its resource is one about whose
+// objects admission policies are asked, but for notAdmitted.
 func (c *Companion) Answer(r *Review, hits []Hit) Answer {
 	op, ok := r.operation()
 	if !ok || isExempt(r) || op == create && !c.hasNames {
@@ -143,8 +143,8 @@ var notAdmitted = []string{"admissionregistration.k8s.io", "authentication.k8s.i
 // operation returns the operation as which admission sees the write of a review. It returns
 // false for a review of anything that admission does not see, or sees as another object.
 func (r *Review) operation() (op operation, ok bool) {
-	if r.Group == "*" || slices.Contains(notAdmitted, r.Group) || !slices.Contains(vocabulary.Served([]string{r.Group}), r.Resource) {
-		return 0, false // an aggregated API server may have no admission policies
+	if slices.Contains(notAdmitted, r.Group) {
+		return 0, false
 	}
 	for op, verbs := range operationVerbs {
 		if slices.Contains(verbs, r.Verb) {

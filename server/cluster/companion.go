@@ -66,6 +66,37 @@ func (c *Companion) Probe(ctx context.Context, namespace, digest string, slices 
 	return nil
 }
 
+// Groups returns the API groups that the API servers serve themselves, with their admission, and
+// not by an aggregated API server. It returns an error if it cannot list API services.
+func (c *Companion) Groups(ctx context.Context) (map[string]bool, error) {
+	client, err := c.of.client.at(c.of.client.config.Host)
+	if err != nil {
+		return nil, err
+	}
+	body, err := client.Get().MaxRetries(0).AbsPath("/apis/apiregistration.k8s.io/v1/apiservices").Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Kind  string
+		Items []struct {
+			Spec struct {
+				Group   string
+				Service *struct{}
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &list); err != nil || list.Kind != "APIServiceList" || len(list.Items) == 0 {
+		return nil, errors.New("the answer is not a list of API services")
+	}
+	out := make(map[string]bool)
+	for _, item := range list.Items {
+		isOwn, isKnown := out[item.Spec.Group]
+		out[item.Spec.Group] = item.Spec.Service == nil && (isOwn || !isKnown)
+	}
+	return out, nil
+}
+
 // at returns a client of one API server, which follows no redirect: the answer of another
 // server says nothing about this one.
 func (c *client) at(address string) (*rest.RESTClient, error) {

@@ -193,7 +193,6 @@ func TestReviewsThatStayStrict(t *testing.T) {
 		{name: "a user who is not a node", documents: node("ann"), w: write{user: "system:node:n1", verb: "update", resource: "pods"}},
 		{name: "a scale", documents: gold, w: write{verb: "update", sub: "scale"}},
 		{name: "a read", documents: gold, w: write{verb: "get"}},
-		{name: "another API group", documents: gold, w: write{verb: "update", group: "example.com"}},
 		{name: "a review", documents: bound("gold", "ann", rules(all, all, false, object{"fieldsMutatable": []string{"spec"}})), w: write{verb: "create", group: "authorization.k8s.io", resource: "subjectaccessreviews"}},
 		{name: "an admission policy", documents: bound("gold", "ann", rules(all, all, false, tier)), w: write{verb: "delete", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicybindings"}},
 		{name: "a cluster-scoped object", documents: []map[string]any{role("all", rules(all, all, false, tier)), bind("all", "master", "ann")}, w: write{verb: "delete", resource: "nodes"}, isDeferred: true},

@@ -23,6 +23,15 @@ import (
 // kept is how long the API server keeps answers of the webhook.
 const kept = 10 * time.Second
 
+// widgets are policies about a custom resource.
+const widgets = `kind: Role
+apiVersion: writ.dev/v1
+metadata: {name: widgets, namespace: master}
+rules: [{verbs: [create], resourceKinds: [widgets], attributeRestrictions: {labelsContain: [tier=gold]}}]
+---
+{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: Widgets, namespace: shop}, roleRef: {name: widgets, namespace: master}, groupNames: [smiths]}
+`
+
 // deferring is a control plane that authorizes by writ and admits by its companion.
 type deferring struct {
 	*controlPlane
@@ -45,8 +54,11 @@ func TestDeferring(t *testing.T) {
 	}, metav1.CreateOptions{})
 	check(t, err)
 	c.permit(t, "probe", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}},
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}})
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
+		rbacv1.PolicyRule{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: []string{"list"}})
 	check(t, os.WriteFile(filepath.Join(c.dir, "policies.yaml"), []byte(conditional), 0o600))
+	check(t, os.WriteFile(filepath.Join(c.dir, "widgets.yaml"), []byte(widgets), 0o600))
+	c.define(t, definition{"example.com", "v1", "Widget", true})
 	c.folder = filepath.Join(c.controlPlane.dir, "companion")
 	c.admit(t, c.dir, c.folder, "--cluster", "main")
 
@@ -119,6 +131,14 @@ func (c *deferring) examples(t *testing.T, isDeferred bool) {
 	remove := func(client *dynamic.DynamicClient, r schema.GroupVersionResource, name string) error {
 		return client.Resource(r).Namespace("shop").Delete(t.Context(), name, metav1.DeleteOptions{})
 	}
+	smith, _ := c.impersonating(t, "smith", "smiths")
+	forge := func(labels map[string]string) error {
+		widget := configMap("w", labels, "")
+		widget.SetAPIVersion("example.com/v1")
+		widget.SetKind("Widget")
+		_, err := smith.Resource(definition{"example.com", "v1", "Widget", true}.resource()).Namespace("shop").Create(t.Context(), widget, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
 	for _, row := range []struct {
 		what string
 		err  error
@@ -134,6 +154,8 @@ func (c *deferring) examples(t *testing.T, isDeferred bool) {
 		{"a kubelet labels its pod", patch(node, pods, "own", `{"metadata":{"labels":{"seen":"1"}}}`), ""},
 		{"a kubelet labels another pod", patch(node, pods, "other", `{"metadata":{"labels":{"seen":"1"}}}`), "writ-companion-1"},
 		{"a kubelet deletes another pod", remove(node, pods, "other"), "writ-companion-1"},
+		{"a smith makes a custom resource of gold", forge(map[string]string{"tier": "gold"}), ""},
+		{"a smith makes one of tin", forge(map[string]string{"tier": "tin"}), "writ-companion-1"},
 		{"a bot deletes", remove(bot, configMaps, "precious"), "no rule allows"}, // as before
 	} {
 		t.Logf("%s: %v", row.what, row.err)
