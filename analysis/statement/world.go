@@ -537,18 +537,29 @@ func (w *World) Denials(namespace string) iter.Seq[*Statement] {
 // each returns the statements of All of the bindings to some roles.
 func (w *World) each(namespace string, wants func(role string) bool) iter.Seq[*Statement] {
 	return func(yield func(*Statement) bool) {
+		for key := range w.bindings(namespace) {
+			if !wants(w.Access.Bindings.At(key).Role) {
+				continue
+			}
+			for _, s := range w.Binding(key) {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// bindings returns the keys of the bindings of All.
+func (w *World) bindings(namespace string) iter.Seq[string] {
+	return func(yield func(string) bool) {
 		in := func(place string) bool {
 			w.mu.Lock()
 			keys := slices.Sorted(maps.Keys(w.subjectsAt(place)))
 			w.mu.Unlock()
 			for _, key := range keys {
-				if b := w.Access.Bindings.At(key); !wants(b.Role) {
-					continue
-				}
-				for _, s := range w.Binding(key) {
-					if !yield(s) {
-						return false
-					}
+				if !yield(key) {
+					return false
 				}
 			}
 			return true
@@ -566,6 +577,32 @@ func (w *World) each(namespace string, wants func(role string) bool) iter.Seq[*S
 		}
 	}
 }
+
+// Bound is a rule of the role of a binding. It takes a tenth of the memory of its statement.
+type Bound struct {
+	// Namespace is where the binding holds, empty for everywhere.
+	Namespace string
+	binding   string
+	rule      int
+}
+
+// EachRule calls visit with each rule of All, its condition, and whether it may deny: by what it
+// says, or because its evaluation may fail.
+func (w *World) EachRule(visit func(b Bound, c Condition, mayDeny bool)) {
+	for key := range w.bindings("") {
+		b := w.Access.Bindings.At(key)
+		place := b.Namespace
+		if b.Cluster {
+			place = ""
+		}
+		for i, r := range w.RulesOf(b.Role) {
+			visit(Bound{place, key, i}, r.Condition, r.deny || r.opaque != "")
+		}
+	}
+}
+
+// StatementOf returns the statement of a rule that EachRule has visited.
+func (w *World) StatementOf(b Bound) *Statement { return w.Binding(b.binding)[b.rule] }
 
 // ClusterWide returns the statements of bindings that hold in every namespace.
 func (w *World) ClusterWide() iter.Seq[*Statement] {

@@ -179,10 +179,8 @@ func (x *index) numbered() (map[*statement.Statement]int, []statement.JSON) {
 	for _, s := range x.deny {
 		add(s)
 	}
-	for _, r := range x.rules {
-		for _, s := range r.statements {
-			add(s)
-		}
+	for i := range x.rules {
+		x.each(&x.rules[i], func(string) bool { return true }, add)
 	}
 	slices.SortFunc(list, func(a, b numbered) int { return cmp.Or(a.s.Step-b.s.Step, cmp.Compare(a.text, b.text)) })
 	x.ids = make(map[*statement.Statement]int)

@@ -19,7 +19,8 @@ type index struct {
 	// ordered are the named principals, sorted.
 	ordered    []string
 	vocabulary *vocabularyOf
-	// bySubject has the statements of bindings of each principal.
+	at         map[statement.Condition]int // the place in rules
+	// bySubject has the statements of sessions and visibility policies of each principal.
 	bySubject map[string][]*statement.Statement
 	reached   map[reachKey]*reach
 	// ids and listed are the statements with their IDs, nil until a certificate needs them.
@@ -27,8 +28,10 @@ type index struct {
 	listed []statement.JSON
 }
 
+// rule is the statements of one condition: those of bindings are made where they are needed.
 type rule struct {
 	condition  statement.Condition
+	bound      []statement.Bound
 	statements []*statement.Statement
 	mayDeny    bool // by a statement of it, or by an error of its evaluation
 }
@@ -42,39 +45,68 @@ type reachKey struct {
 // newIndex returns the index of the point access.
 func newIndex(w *statement.World) *index {
 	named := w.Whole().Named()
-	return indexOf(&index{world: w, point: statement.PointAccess, deny: w.Deny, named: named, ordered: slices.Sorted(maps.Keys(named))}, func(add func(*statement.Statement)) {
-		for s := range w.All("") {
-			add(s)
-		}
-		lent := make(map[*statement.Statement]bool)
-		for _, user := range w.Sessions().Users() {
-			for _, s := range w.Sessions().Holding(user, "") {
-				if !lent[s] { // a DebugSession may have several users
-					lent[s] = true
-					add(s)
-				}
+	x := emptyIndex(&index{world: w, point: statement.PointAccess, deny: w.Deny, named: named, ordered: slices.Sorted(maps.Keys(named))})
+	w.EachRule(func(b statement.Bound, c statement.Condition, mayDeny bool) {
+		r := x.ruleOf(c)
+		r.bound = append(r.bound, b)
+		r.mayDeny = r.mayDeny || mayDeny
+	})
+	lent := make(map[*statement.Statement]bool)
+	for _, user := range w.Sessions().Users() {
+		for _, s := range w.Sessions().Holding(user, "") {
+			if !lent[s] { // a DebugSession may have several users
+				lent[s] = true
+				x.add(s)
 			}
 		}
-	})
+	}
+	return x
 }
 
-// indexOf adds statements of bindings, sessions or visibility policies to an index.
-func indexOf(x *index, each func(add func(*statement.Statement))) *index {
-	x.bySubject, x.reached = make(map[string][]*statement.Statement), make(map[reachKey]*reach)
-	at := make(map[statement.Condition]int)
-	each(func(s *statement.Statement) {
-		i, known := at[s.Condition]
-		if !known {
-			i = len(x.rules)
-			at[s.Condition] = i
-			x.rules = append(x.rules, rule{condition: s.Condition})
-		}
-		x.rules[i].add(s)
-		for _, p := range s.Subjects {
-			x.bySubject[p] = append(x.bySubject[p], s)
-		}
-	})
+// emptyIndex returns an index without statements.
+func emptyIndex(x *index) *index {
+	x.at, x.bySubject, x.reached = make(map[statement.Condition]int), make(map[string][]*statement.Statement), make(map[reachKey]*reach)
 	return x
+}
+
+// add adds a statement of a session or a visibility policy.
+func (x *index) add(s *statement.Statement) {
+	x.ruleOf(s.Condition).add(s)
+	for _, p := range s.Subjects {
+		x.bySubject[p] = append(x.bySubject[p], s)
+	}
+}
+
+// ruleOf returns the rule of a condition, which it adds if it is new.
+func (x *index) ruleOf(c statement.Condition) *rule {
+	i, known := x.at[c]
+	if !known {
+		i = len(x.rules)
+		x.at[c] = i
+		x.rules = append(x.rules, rule{condition: c})
+	}
+	return &x.rules[i]
+}
+
+// each calls visit with the statements of a rule, those of bindings that are wanted where they
+// hold.
+func (x *index) each(r *rule, wants func(namespace string) bool, visit func(*statement.Statement)) {
+	for _, b := range r.bound {
+		if wants(b.Namespace) {
+			visit(x.world.StatementOf(b))
+		}
+	}
+	for _, s := range r.statements {
+		if wants(s.Namespace) {
+			visit(s)
+		}
+	}
+}
+
+// holdsIn reports whether a rule holds in a namespace that is wanted.
+func (r *rule) holdsIn(wants func(namespace string) bool) bool {
+	return slices.ContainsFunc(r.bound, func(b statement.Bound) bool { return wants(b.Namespace) }) ||
+		slices.ContainsFunc(r.statements, func(s *statement.Statement) bool { return wants(s.Namespace) })
 }
 
 func (r *rule) add(s *statement.Statement) {
@@ -110,7 +142,7 @@ func (x *index) rulesOf(c *assertion.Class) []rule {
 	var out []rule
 	at := make(map[statement.Condition]int)
 	for i, p := range c.Holds.Only {
-		for _, s := range x.bySubject[p] {
+		for _, s := range x.heldBy(p) {
 			if i > 0 && s.Holds(c.Holds.Only[:i]) {
 				continue // it is there already
 			}
@@ -136,25 +168,25 @@ func (x *index) reachOf(class *statement.Statement, c *assertion.Class, onlyDeny
 	out := &reach{by: make(map[string][]*statement.Statement), bySubject: make(map[string][]*statement.Statement), point: x.point}
 	x.reached[key] = out
 	namespace, hasPath := c.Text("namespace"), c.Text("path") != nil
-	isThere := func(s *statement.Statement) bool {
-		return (!onlyDeny || mayDeny(s)) && (s.Namespace == "" || namespace.Fits(s.Namespace) && !hasPath)
-	}
-	for _, r := range x.rulesOf(c) {
+	isThere := func(place string) bool { return place == "" || namespace.Fits(place) && !hasPath }
+	rules := x.rulesOf(c)
+	for i := range rules {
+		r := &rules[i]
 		if onlyDeny && !r.mayDeny || !mayMatchVerb(r.condition, c) {
 			continue
 		}
-		if !slices.ContainsFunc(r.statements, isThere) || !out.meets(class, &statement.Statement{Condition: r.condition}) {
+		if !r.holdsIn(isThere) || !out.meets(class, &statement.Statement{Condition: r.condition}) {
 			continue
 		}
-		for _, s := range r.statements {
-			if !isThere(s) {
-				continue
+		x.each(r, isThere, func(s *statement.Statement) {
+			if onlyDeny && !mayDeny(s) {
+				return
 			}
 			out.by[s.Effect] = append(out.by[s.Effect], s)
 			for _, p := range s.Subjects {
 				out.bySubject[p] = append(out.bySubject[p], s)
 			}
-		}
+		})
 	}
 	for _, s := range x.deny {
 		if out.meets(class, s) {
@@ -194,13 +226,17 @@ func (r *reach) heldBy(principals []string) []*statement.Statement {
 func (x *index) of(held []string) []*statement.Statement {
 	var out []*statement.Statement
 	for _, p := range held {
-		if x.point == statement.PointAccess {
-			out = append(out, x.world.Held(p, "")...)
-		} else {
-			out = append(out, x.bySubject[p]...)
-		}
+		out = append(out, x.heldBy(p)...)
 	}
 	return append(out, x.deny...)
+}
+
+// heldBy returns the statements of a principal.
+func (x *index) heldBy(principal string) []*statement.Statement {
+	if x.point == statement.PointAccess {
+		return x.world.Held(principal, "")
+	}
+	return x.bySubject[principal]
 }
 
 // places returns the namespaces of bindings, sorted.

@@ -137,15 +137,14 @@ func (w *world) view(name string, effect func(*statement.Statement) string) *wor
 	if found := w.views[name]; found != nil {
 		return found
 	}
-	x := &index{world: w.index.world, point: statement.PointVisibility, named: w.index.named, ordered: w.index.ordered}
-	out := &world{name: w.name, judge: w.judge, at: w.at, index: indexOf(x, func(add func(*statement.Statement)) {
-		for _, s := range w.index.world.VisibilityStatements(w.at) {
-			decided := *s
-			if decided.Effect = effect(s); decided.Effect != "" {
-				add(&decided)
-			}
+	x := emptyIndex(&index{world: w.index.world, point: statement.PointVisibility, named: w.index.named, ordered: w.index.ordered})
+	for _, s := range w.index.world.VisibilityStatements(w.at) {
+		decided := *s
+		if decided.Effect = effect(s); decided.Effect != "" {
+			x.add(&decided)
 		}
-	})}
+	}
+	out := &world{name: w.name, judge: w.judge, at: w.at, index: x}
 	w.views[name] = out
 	return out
 }

@@ -3,6 +3,7 @@ package changes
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,11 +104,7 @@ func (o *verifyOptions) verify(cmd *cobra.Command, s cli.Streams, arg string) er
 	if v.in, err = parseInput(arg); err != nil {
 		return err
 	}
-	v.side, err = v.load(cmd.Context(), "source", v.in)
-	if err != nil {
-		return err
-	}
-	if err := v.collect(cmd.Context(), o); err != nil {
+	if err := v.loadSource(cmd.Context(), o); err != nil {
 		return err
 	}
 	base, removed, err := v.loadBase(cmd.Context(), o.base)
@@ -137,6 +134,24 @@ func (o *verifyOptions) verify(cmd *cobra.Command, s cli.Streams, arg string) er
 		return &cli.Finding{}
 	}
 	return nil
+}
+
+// loadSource loads the documents and their assertions. Proofs need no decoded documents, only
+// mutants do: of many they take more memory than all that follows.
+func (v *verification) loadSource(ctx context.Context, o *verifyOptions) error {
+	b, count, err := v.bundle(ctx, "source", v.in)
+	if err != nil {
+		return err
+	}
+	if err := v.collect(ctx, o); err != nil {
+		return err
+	}
+	if o.mutants == 0 {
+		v.translator, v.lastResult, v.parts = nil, nil, nil
+		runtime.GC() // or the heap grows to twice its size with the documents
+	}
+	v.side, err = v.activate(ctx, v.in, b, count)
+	return err
 }
 
 // mostMutants is how many mutants a run may draw.
