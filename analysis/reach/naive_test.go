@@ -69,6 +69,35 @@ type naive struct {
 	judge     statement.Judge
 	known     map[string]bool
 	documents string
+	accounts  []string // those that bindings name, and those that rules name
+}
+
+// accountsOf returns the accounts that documents know: a rule may list others by their names.
+func accountsOf(documents []object) []string {
+	out := slices.Clone(accounts)
+	for _, b := range documents {
+		ref, isBinding := b["roleRef"].(object)
+		for _, r := range documents {
+			rules, isRole := r["rules"].([]object)
+			if !isBinding || !isRole || r["metadata"].(object)["name"] != ref["name"] {
+				continue
+			}
+			for _, rule := range rules {
+				names, _ := rule["resourceNames"].([]string)
+				if !strings.HasPrefix(rule["resources"].([]string)[0], "serviceaccounts") {
+					continue
+				}
+				for _, name := range names {
+					for _, n := range namespaces {
+						if at := b["metadata"].(object)["namespace"]; (at == nil || at == n) && !slices.Contains(out, account(n, name)) {
+							out = append(out, account(n, name))
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
 }
 
 // clusters are values of the only fact that these documents depend on.
@@ -153,7 +182,7 @@ func (x *naive) step(w *who, take func(to *who, class reach.Class)) {
 		return asks(group, namespace, resources, verbs)
 	}
 	for _, n := range namespaces {
-		there := slices.DeleteFunc(slices.Clone(accounts), func(a string) bool { return !strings.Contains(a, ":"+n+":") })
+		there := slices.DeleteFunc(slices.Clone(x.accounts), func(a string) bool { return !strings.Contains(a, ":"+n+":") })
 		workloads := slices.Concat(
 			one("apps", n, []string{"deployments", "daemonsets", "replicasets", "statefulsets"}, "create"), one("batch", n, []string{"jobs", "cronjobs"}, "create"), one("", n, []string{"replicationcontrollers"}, "create"))
 		edits := slices.Concat(
@@ -169,11 +198,11 @@ func (x *naive) step(w *who, take func(to *who, class reach.Class)) {
 		all(there, reach.Assumed, one("", n, []string{"secrets"}, "get", "list", "watch"))
 		all(there, reach.Certain, one("", n, []string{"secrets"}, "create"), one("", n, []string{"secrets"}, "get", "list", "watch"))
 	}
-	for _, a := range accounts {
+	for _, a := range x.accounts {
 		parts := strings.Split(a, ":")
 		all([]string{a}, reach.Certain, []request{{"create", "", "serviceaccounts", "token", parts[3], parts[4]}})
 	}
-	all(accounts, reach.Assumed, one("", "", []string{"nodes/proxy"}, "get", "create"))
+	all(x.accounts, reach.Assumed, one("", "", []string{"nodes/proxy"}, "get", "create"))
 	if class, ok := x.may(w, one("admissionregistration.k8s.io", "", []string{"mutatingwebhookconfigurations"}, "create", "update", "patch")); ok {
 		take(&who{sink: true}, max(class, reach.Assumed))
 	}
@@ -187,7 +216,7 @@ func (x *naive) step(w *who, take func(to *who, class reach.Class)) {
 				take(&who{user: user, groups: sorted(append(g, "system:authenticated")...)}, class)
 			}
 		}
-		for _, a := range accounts {
+		for _, a := range x.accounts {
 			take(identity(a), class)
 		}
 	}
@@ -237,7 +266,7 @@ func (x *naive) impersonations(w *who, take func(*who, reach.Class)) {
 			if mode == "user-info" || mode == "serviceaccount" && len(with) > 0 {
 				continue
 			}
-			for _, a := range accounts {
+			for _, a := range x.accounts {
 				parts, to := strings.Split(a, ":"), identity(a)
 				if len(with) > 0 {
 					to.groups = sorted(append(slices.Clone(with), "system:authenticated")...)

@@ -139,7 +139,7 @@ func TestPathsAreThoseOfANaiveSearch(t *testing.T) {
 		m := maker{rand.New(rand.NewPCG(*seed+uint64(n), 9))}
 		documents := m.documents()
 		side := revisions.Of(t, texts(t, documents))
-		x := &naive{t: t, judge: side.Judge, known: make(map[string]bool), documents: statement.JSONText(documents)}
+		x := &naive{t: t, judge: side.Judge, known: make(map[string]bool), documents: statement.JSONText(documents), accounts: accountsOf(documents)}
 		for _, from := range []string{"user:u0", "user:u1", "group:g0", account("n0", "sa")} {
 			best := x.search(from)
 			o := options(t, documents, side)

@@ -93,14 +93,8 @@ func (i *Identity) by() *Identity {
 func isSame(a, b []*statement.Statement) bool {
 	return slices.EqualFunc(a, b, func(a, b *statement.Statement) bool {
 		return a == b || a.Effect == b.Effect && a.Namespace == b.Namespace && a.Step == b.Step && bytes.Equal(a.Rank, b.Rank) &&
-			a.Opaque == "" && b.Opaque == "" && a.Session == nil && b.Session == nil && reflect.DeepEqual(a.Dates, b.Dates) && contentOf(a) == contentOf(b)
+			a.Opaque == "" && b.Opaque == "" && a.Session == nil && b.Session == nil && reflect.DeepEqual(a.Dates, b.Dates) && statement.ContentOf(a) == statement.ContentOf(b)
 	})
-}
-
-// contentOf is statement.ContentOf of a copy: other requests use the statement too.
-func contentOf(s *statement.Statement) string {
-	own := *s
-	return statement.ContentOf(&own)
 }
 
 // isPlain reports whether the arcs of a node depend on what it holds alone: it can neither
