@@ -81,23 +81,18 @@ func run(o options) error {
 		return err
 	}
 	r := newResults()
-	if o.proofs {
-		if err := proofs(r, o); err != nil || o.results == "" {
+	for _, one := range []struct {
+		isAsked bool
+		file    string
+		measure func(*results, options) error
+	}{{o.proofs, "VERIFY.md", proofs}, {o.reach, "REACH.md", paths}, {o.events > 0, "CHANGE.md", changes}} {
+		if !one.isAsked {
+			continue
+		}
+		if err := one.measure(r, o); err != nil || o.results == "" {
 			return err
 		}
-		return r.write(o.results, "VERIFY.md", o.command())
-	}
-	if o.reach {
-		if err := paths(r, o); err != nil || o.results == "" {
-			return err
-		}
-		return r.write(o.results, "REACH.md", o.command())
-	}
-	if o.events > 0 {
-		if err := changes(r, o); err != nil || o.results == "" {
-			return err
-		}
-		return r.write(o.results, "CHANGE.md", o.command())
+		return r.write(o.results, one.file, o.command())
 	}
 	file := "MILLION.md"
 	if len(sizes) > 0 {
