@@ -20,8 +20,8 @@ const (
 	// probeEvery is how often the companions of clusters are probed, and how long a probe of
 	// all API servers of one may take. A new revision, or another listing, is probed at once.
 	probeEvery = 10 * time.Second
-	// provedFor is how long a probe proves that a companion is in force.
-	provedFor = 30 * time.Second
+	// goodFor is how long a success shows that a companion is in force.
+	goodFor = 30 * time.Second
 )
 
 // companionStatus is the companion of a cluster in /v1/status.
@@ -31,15 +31,16 @@ type companionStatus struct {
 	Digest  string `json:"digest"`
 	Refused int    `json:"refused"`
 	// InForce states that each API server has refused a probe with the digest for the active
-	// revision within provedFor: reviews of writes are deferred to admission. Reason is why
+	// revision within goodFor: reviews of writes are deferred to admission. Reason is why
 	// not, and Since the time of the last change of both.
 	InForce bool      `json:"inForce"`
 	Reason  string    `json:"reason,omitempty"`
 	Since   time.Time `json:"since"`
 }
 
-// proof is that the API servers of a cluster have a companion in force.
-type proof struct {
+// success is a probe to which all API servers of a cluster answered that they have a companion in
+// force.
+type success struct {
 	of       cluster.Companion
 	revision string // whose companion it is
 	made     *companion.Companion
@@ -51,7 +52,7 @@ type proof struct {
 // admits reports whether API servers check the objects of a resource: an aggregated one may
 // have no admission policies. Where API services cannot be listed, only resources of Kubernetes
 // are known to be their own.
-func (p *proof) admits(group, resource string) bool {
+func (p *success) admits(group, resource string) bool {
 	switch {
 	case group == "*" || resource == "*" || strings.ToLower(resource) != resource:
 		return false // a review of no API server
@@ -61,11 +62,11 @@ func (p *proof) admits(group, resource string) bool {
 	return slices.Contains(vocabulary.Served([]string{group}), resource)
 }
 
-// isFresh reports whether the proof holds at a time. The clock of the machine may jump, and
+// isFresh reports whether the success counts at a time. The clock of the machine may jump, and
 // that of the process stops while the machine sleeps: both must agree.
-func (p *proof) isFresh(now time.Time) bool {
+func (p *success) isFresh(now time.Time) bool {
 	for _, age := range []time.Duration{now.Sub(p.at), now.Round(0).Sub(p.at.Round(0))} {
-		if age < 0 || age >= provedFor {
+		if age < 0 || age >= goodFor {
 			return false
 		}
 	}
@@ -78,28 +79,28 @@ type companions struct {
 	clusters *cluster.Clusters // nil without a clusters file
 	now      func() time.Time
 
-	mu       sync.Mutex // held to read and change what follows
-	states   map[string]companionStatus
-	proofs   map[string]*proof // by cluster: those of the last probe that succeeded
-	revision string            // of the last probes
-	listed   []cluster.Companion
+	mu        sync.Mutex // held to read and change what follows
+	states    map[string]companionStatus
+	successes map[string]*success // by cluster: those of the last probe that succeeded
+	revision  string              // of the last probes
+	listed    []cluster.Companion
 
 	made map[cluster.Companion]*companion.Companion // of that revision; read and changed by probeCompanions alone
 }
 
 // InForce implements access.Companions.
 func (c *companions) InForce(revision string, r *decision.Request) *companion.Companion {
-	if p := c.proof(revision, r); p != nil && p.admits(r.APIGroup, r.Resource) {
+	if p := c.success(revision, r); p != nil && p.admits(r.APIGroup, r.Resource) {
 		return p.made
 	}
 	return nil
 }
 
-// proof returns the proof for the cluster of a request, nil without a fresh one. It is of this
-// very revision, and of the cluster as it is listed now.
-func (c *companions) proof(revision string, r *decision.Request) *proof {
+// success returns the last success for the cluster of a request, nil without a fresh one. It is
+// of this very revision, and of the cluster as it is listed now.
+func (c *companions) success(revision string, r *decision.Request) *success {
 	c.mu.Lock()
-	p := c.proofs[r.Cluster]
+	p := c.successes[r.Cluster]
 	c.mu.Unlock()
 	if p == nil || revision == "" || p.revision != revision || !p.isFresh(c.now()) {
 		return nil
@@ -122,8 +123,8 @@ func (c *companions) status(revision string) (out []companionStatus) {
 		if !isProbed {
 			continue
 		}
-		if state.InForce && c.proof(revision, &decision.Request{Cluster: of.Cluster, Tenant: of.Tenant}) == nil {
-			state.InForce, state.Reason = false, fmt.Sprintf("the last probe of this revision is older than %s, or the cluster was listed anew", provedFor)
+		if state.InForce && c.success(revision, &decision.Request{Cluster: of.Cluster, Tenant: of.Tenant}) == nil {
+			state.InForce, state.Reason = false, fmt.Sprintf("the last probe of this revision is older than %s, or the cluster was listed anew", goodFor)
 		}
 		out = append(out, state)
 	}
@@ -188,13 +189,13 @@ func (c *companions) begin(revision string, listed []cluster.Companion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.states == nil {
-		c.states, c.proofs = make(map[string]companionStatus), make(map[string]*proof)
+		c.states, c.successes = make(map[string]companionStatus), make(map[string]*success)
 	}
 	isGone := func(name string) bool {
 		return !slices.ContainsFunc(listed, func(of cluster.Companion) bool { return of.Cluster == name })
 	}
 	maps.DeleteFunc(c.states, func(name string, _ companionStatus) bool { return isGone(name) })
-	maps.DeleteFunc(c.proofs, func(name string, _ *proof) bool { return isGone(name) })
+	maps.DeleteFunc(c.successes, func(name string, _ *success) bool { return isGone(name) })
 	if c.made == nil || c.revision != revision {
 		c.made = make(map[cluster.Companion]*companion.Companion)
 	}
@@ -206,7 +207,7 @@ func (c *companions) begin(revision string, listed []cluster.Companion) {
 func (s *Server) probeCompanion(ctx context.Context, of cluster.Companion, revision string, made *companion.Companion) {
 	ctx, cancel := context.WithTimeout(ctx, probeEvery)
 	defer cancel()
-	found := &proof{of: of, revision: revision, made: made, at: s.now()}
+	found := &success{of: of, revision: revision, made: made, at: s.now()}
 	state := companionStatus{Cluster: of.Cluster, Since: found.at}
 	if made == nil {
 		state.Reason = "no revision is active"
@@ -229,8 +230,8 @@ func (s *Server) probeCompanion(ctx context.Context, of cluster.Companion, revis
 		state.Since = before.Since
 	}
 	c.states[of.Cluster] = state
-	if delete(c.proofs, of.Cluster); state.InForce {
-		c.proofs[of.Cluster] = found
+	if delete(c.successes, of.Cluster); state.InForce {
+		c.successes[of.Cluster] = found
 	}
 	c.mu.Unlock()
 	s.logCompanion(&state, &before)

@@ -37,9 +37,11 @@ type record struct {
 	text     []byte // the request as the log has it, nil for audit events
 	// outcome is the recorded one, or empty.
 	outcome string
-	time    time.Time
-	auditID string
-	user    string
+	// isDeferred states that admission completed the recorded decision.
+	isDeferred bool
+	time       time.Time
+	auditID    string
+	user       string
 	// selects states that the selectors of the request are known, which decide alone what
 	// labels and fields the objects have.
 	selects bool
@@ -143,7 +145,9 @@ func (r *record) with(recorded json.RawMessage) *record {
 	if err != nil {
 		r.skip = skipMalformed
 	}
-	r.outcome = v.Outcome
+	var mark struct{ Deferred bool }
+	_ = json.Unmarshal(recorded, &mark) // it has been read
+	r.outcome, r.isDeferred = v.Outcome, mark.Deferred
 	return r
 }
 

@@ -326,7 +326,7 @@ func (w *worker) pair(ctx context.Context, at time.Time, r *record, q decision.Q
 
 // fidelity compares the recorded outcome with that of the revision that is compared with.
 func (w *worker) fidelity(r *record, before, after statement.Verdict) {
-	if r.outcome == "" {
+	if r.outcome == "" || r.isDeferred { // a revision alone decides strictly
 		return
 	}
 	decided := after.Outcome

@@ -312,3 +312,13 @@ func TestListsAreCertain(t *testing.T) {
 		}
 	}
 }
+
+// A deferred decision is not that of a revision alone.
+func TestFidelityLeavesOutDeferred(t *testing.T) {
+	const event = `{"decision_id":"1","path":"writ/access/decision","timestamp":"2026-01-01T00:00:00Z","input":{"user":"other","verb":"update","resource":"pods"},"result":{"allowed":true,"denied":false%s}}` + "\n"
+	for more, want := range map[string]Fidelity{"": {0, 1}, `,"deferred":true`: {0, 0}} {
+		if r := mustRun(t, Options{Decide: byName("allow")}, fmt.Sprintf(event, more)); r.Fidelity != want || r.Replayed != 1 {
+			t.Errorf("%q: got %+v, want %+v", more, r, want)
+		}
+	}
+}
