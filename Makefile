@@ -51,7 +51,7 @@ step = @printf '\n== %s\n'
 # What is seldom run stands beside what it runs.
 include $(wildcard tests/*/*.mk) deploy/deploy.mk
 
-.PHONY: help run test build lint conform fuzz load golden gen bench bench-change bench-page bench-profiles bench-reach bench-sessions comment soak release image page pictures deploy real history cluster control-plane e2e-kubernetes oidc krew systemd registry fleet \
+.PHONY: help run test build lint conform fuzz load golden gen bench bench-change bench-page bench-profiles bench-reach bench-sessions comment soak release image page pictures deploy real history cluster control-plane e2e-kubernetes e2e-static oidc krew systemd registry fleet \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets

@@ -124,15 +124,7 @@ func (c *controlPlane) impersonating(t *testing.T, user string, groups ...string
 func TestCompanion(t *testing.T) {
 	c := startControlPlane(t)
 	c.kubeconfig(t)
-	for name, labels := range map[string]map[string]string{"shop": {"env": "prod"}, "anvil": {"env": "test"}, "writ": nil} {
-		_, err := c.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
-		check(t, err)
-	}
-	_, err := c.clients.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: everyone}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects: []rbacv1.Subject{{Kind: "Group", APIGroup: rbacv1.GroupName, Name: everyone}},
-	}, metav1.CreateOptions{})
-	check(t, err)
+	c.populate(t)
 	dir, folder := t.TempDir(), filepath.Join(c.dir, "companion")
 	check(t, os.WriteFile(filepath.Join(dir, "policies.yaml"), []byte(conditional), 0o600))
 	c.admit(t, dir, folder)
@@ -143,6 +135,20 @@ func TestCompanion(t *testing.T) {
 	t.Run("the cost of many subjects", func(t *testing.T) { c.manySubjects(t, folder) })
 	t.Run("a companion that is changed or gone", func(t *testing.T) { c.brokenCompanion(t, folder) })
 	t.Run("guard", func(t *testing.T) { c.guard(t, dir) })
+}
+
+// populate creates the namespaces of the policies and writ, and grants everything to everyone.
+func (c *controlPlane) populate(t *testing.T) {
+	t.Helper()
+	for name, labels := range map[string]map[string]string{"shop": {"env": "prod"}, "anvil": {"env": "test"}, "writ": nil} {
+		_, err := c.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+		check(t, err)
+	}
+	_, err := c.clients.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: everyone}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects: []rbacv1.Subject{{Kind: "Group", APIGroup: rbacv1.GroupName, Name: everyone}},
+	}, metav1.CreateOptions{})
+	check(t, err)
 }
 
 // admit prints the companion of a directory, applies it and waits until doctor finds it.
@@ -285,8 +291,7 @@ func (c *controlPlane) webhookExamples(t *testing.T, dir string) {
 func TestStaticAdmission(t *testing.T) {
 	c := startControlPlane(t)
 	c.kubeconfig(t)
-	_, err := c.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "writ"}}, metav1.CreateOptions{})
-	check(t, err)
+	c.populate(t)
 	dir, folder := t.TempDir(), filepath.Join(c.dir, "static")
 	check(t, os.WriteFile(filepath.Join(dir, "policies.yaml"), []byte(conditional), 0o600))
 	if _, stderr, status := c.run(t, "", "kubernetes", "admission", dir, "--static", "--path", folder, "-o", folder, "--guard", "--writer", "user:argo"); status != 0 {
@@ -300,7 +305,7 @@ func TestStaticAdmission(t *testing.T) {
 			t.Errorf("doctor: got %s, want %q", text, want)
 		}
 	}
-	_, err = c.clients.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+	_, err := c.clients.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
 	if wantCode(t, "a policy document", err, http.StatusForbidden); err == nil || !strings.Contains(err.Error(), "writ-guard") {
 		t.Errorf("got %v, want a refusal of the guard", err)
 	}
@@ -313,6 +318,7 @@ func TestStaticAdmission(t *testing.T) {
 	}
 	_, err = c.clients.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
 	wantCode(t, "a config map", err, http.StatusOK)
+	t.Run("writes are decided as by eval", func(t *testing.T) { c.randomWrites(t, dir) })
 }
 
 // aWrite is a random write of a config map, and what writ is asked about it.
