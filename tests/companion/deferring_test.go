@@ -14,10 +14,17 @@ import (
 	"github.com/writ-policy/writ/tests/gate"
 )
 
-// reviewed is the answer to the review of a write while a companion is in force.
-func (w *write) reviewed(t *testing.T, p decision.Policies, c *companion.Companion) (d decision.Decision, isDeferred bool) {
+// reviewed is the answer to the review of a write while a companion is in force. With facts it
+// states the labels and the node of an object that exists.
+func (w *write) reviewed(t *testing.T, p decision.Policies, c *companion.Companion, facts bool) (d decision.Decision, isDeferred bool) {
 	t.Helper()
 	r := w.ask()
+	if spec, _ := w.before["spec"].(map[string]any); facts && w.before != nil && w.verb != "deletecollection" {
+		r.Labels = labelsOf(w.before)
+		if node, ok := spec["nodeName"].(string); ok && w.resource == "pods" && node != "" {
+			r.Attributes = map[string]any{decision.AttributePodNode: node}
+		}
+	}
 	strict := p.Access(t.Context(), r)
 	if by, ok := access.Defer(t.Context(), p, c, r, &strict); ok {
 		return by, true
@@ -51,7 +58,8 @@ func TestDeferring(t *testing.T) {
 		for i := range 100 {
 			w := d.write()
 			counts["writes"]++
-			by, isDeferred := w.reviewed(t, p, c)
+			facts := i%4 == 1
+			by, isDeferred := w.reviewed(t, p, c, facts)
 			answer, on := outcome(t, by), w.onObject(t, p)
 			refused := a.refuses(w)
 			fail := func(what string) {
@@ -62,6 +70,9 @@ func TestDeferring(t *testing.T) {
 			}
 			if isDeferred {
 				counts["deferred, "+answer]++
+			}
+			if isDeferred && facts {
+				counts["with facts"]++
 			}
 			passes := answer != denied && len(refused) == 0
 			switch {
@@ -85,7 +96,7 @@ func TestDeferring(t *testing.T) {
 		}
 	}
 	t.Log(counts)
-	for name, least := range map[string]int{"deferred, allowed": 20, "deferred, none": 200, "refused": 20, "passes": 50, "as all objects": 50} {
+	for name, least := range map[string]int{"deferred, allowed": 20, "deferred, none": 200, "refused": 20, "passes": 50, "as all objects": 50, "with facts": 200} {
 		if counts[name] < counts["writes"]/least {
 			t.Errorf("got %d writes of %q of %d: the test says little", counts[name], name, counts["writes"])
 		}
