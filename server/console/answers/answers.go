@@ -76,6 +76,7 @@ type Explorer struct {
 	// documents again when a refused change is taken back.
 	accepted *Attempt
 	refused  []console.Refused
+	shown    shown
 	past     []*past // oldest first
 	state    console.StateEvent
 }
@@ -203,7 +204,7 @@ func (x *Explorer) Attempted(a Attempt) {
 	now := x.o.Now()
 	defer x.setState(a.State, now)
 	read := &source.Snapshot{Files: a.Files, Origins: a.Origins, Cluster: a.Cluster}
-	a.Files = shownFiles(a.Files, a.Documents, a.Diagnostics)
+	a.Files = x.shown.files(a.Files, a.Documents, a.Diagnostics)
 	switch {
 	case !a.Known:
 		if x.attempt = &a; a.Err == nil {

@@ -42,7 +42,7 @@ func (v *viewer) Propose(ctx context.Context, c console.Caller, p *console.Propo
 	case trial.Diagnostics.HasErrors():
 		errors, _ := trial.Diagnostics.Count()
 		found := trial.Diagnostics[:min(len(trial.Diagnostics), maxDiagnostics)]
-		files := shownFiles(snapshot.Files, trial.Documents, trial.Diagnostics)
+		files := new(shown).files(snapshot.Files, trial.Documents, trial.Diagnostics)
 		return nil, &console.Error{
 			Reason: console.Mistaken, Message: "the documents have " + diag.Counted(errors, "error") + ": nothing is compared",
 			Diagnostics: shownDiagnostics(found, files),
@@ -52,7 +52,7 @@ func (v *viewer) Propose(ctx context.Context, c console.Caller, p *console.Propo
 	}
 	return v.x.diffOf(ctx, [2]compared{
 		{v.policies, v.revision.texts.all(), v.revision.id[:12]},
-		{trial.Policies, shownFiles(snapshot.Files, trial.Documents, trial.Diagnostics), cmp.Or(p.Ref, "proposal")},
+		{trial.Policies, new(shown).files(snapshot.Files, trial.Documents, trial.Diagnostics), cmp.Or(p.Ref, "proposal")},
 	})
 }
 

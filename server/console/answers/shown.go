@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -12,11 +13,24 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// shownFiles returns the files that may be shown: those that hold a document of a family,
+// shown returns files as they may be shown, and keeps them: few of many change at a time. The
+// zero value keeps none.
+type shown struct {
+	kept map[string]shownFile // by path
+}
+
+// shownFile is a file with what it is shown for: its content, and the lines of its documents.
+type shownFile struct {
+	hash  [sha256.Size]byte
+	lines []int
+	file  source.File
+}
+
+// files returns the files that may be shown: those that hold a document of a family,
 // or something that looks like one. A repository has more than policy, such as Secrets:
 // other documents of a file are one line, and the values of data and stringData are masked
 // everywhere. The numbers of lines stay. Files are sorted by path, as they are returned.
-func shownFiles(files []source.File, documents []syntax.Document, found diag.List) []source.File {
+func (s *shown) files(files []source.File, documents []syntax.Document, found diag.List) []source.File {
 	if files == nil {
 		return nil
 	}
@@ -25,6 +39,8 @@ func shownFiles(files []source.File, documents []syntax.Document, found diag.Lis
 		line, _ := found[i].Shown()
 		lines[found[i].File] = append(lines[found[i].File], line)
 	}
+	before := s.kept
+	s.kept = make(map[string]shownFile, len(files))
 	out := make([]source.File, 0, len(files))
 	for _, f := range files {
 		own := lines[f.Path]
@@ -33,9 +49,15 @@ func shownFiles(files []source.File, documents []syntax.Document, found diag.Lis
 		case len(own) == 0:
 			continue
 		case path.Ext(f.Path) != ".rego":
-			if text := shownText(f.Content, own); !bytes.Equal(text, f.Content) {
-				f.Content, f.Hash = text, sha256.Sum256(text)
+			last, isKept := before[f.Path]
+			if !isKept || last.hash != f.Hash || !slices.Equal(last.lines, own) {
+				last = shownFile{f.Hash, own, f}
+				if text := shownText(f.Content, own); !bytes.Equal(text, f.Content) {
+					last.file.Content, last.file.Hash = text, sha256.Sum256(text)
+				}
 			}
+			s.kept[f.Path] = last
+			f.Content, f.Hash = last.file.Content, last.file.Hash
 		}
 		out = append(out, f)
 	}
@@ -126,6 +148,9 @@ const masked = "***"
 // with errors is shown too: what may belong to a value is masked.
 func maskData(lines []string) {
 	for i := 0; i < len(lines); i++ {
+		if !strings.Contains(lines[i], "ata") { // of most lines nothing else is looked at
+			continue
+		}
 		at := dataKey.FindStringIndex(lines[i])
 		if at == nil || isRemark(lines[i][:at[0]]) {
 			continue

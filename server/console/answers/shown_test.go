@@ -1,10 +1,17 @@
 package answers
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // repository has a role, a Secret of its own file, one beside a role, one in a list and
@@ -173,4 +180,28 @@ func TestRefusedChangeIsShownOnItsText(t *testing.T) {
 	if d.Note == "" || len(d.Documents) != 0 {
 		t.Errorf("note %q, documents %+v: want a note, and no counts of another text", d.Note, d.Documents)
 	}
+}
+
+// What is kept of earlier files is what is shown of files that are read for the first time.
+func TestShownFilesAreKept(t *testing.T) {
+	contents := []string{"kind: Role\n---\nkind: Secret\ndata: {a: hunter2}\n", "kind: Role\ndata: {a: x}\n", "kind: Role\n", ""}
+	rapid.Check(t, func(t *rapid.T) {
+		var kept shown
+		for range rapid.IntRange(1, 6).Draw(t, "attempts") {
+			var files []source.File
+			var found diag.List
+			for i := range rapid.IntRange(0, 3).Draw(t, "files") {
+				content := rapid.SampledFrom(contents).Draw(t, "content")
+				f := source.File{Path: fmt.Sprint(i, rapid.SampledFrom([]string{".yaml", ".json", ".rego"}).Draw(t, "extension")), Content: []byte(content), Hash: sha256.Sum256([]byte(content)), Object: rapid.IntRange(0, 5).Draw(t, "is object") == 0}
+				files = append(files, f)
+				for range rapid.IntRange(0, 2).Draw(t, "lines") {
+					found.Add(diag.Diagnostic{Position: diag.Position{File: f.Path, Line: rapid.SampledFrom([]int{1, 3}).Draw(t, "line")}})
+				}
+			}
+			got, want := kept.files(files, nil, found), new(shown).files(files, nil, found)
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+		}
+	})
 }
