@@ -58,6 +58,8 @@ type Options struct {
 	// Shard and Shards select the records of one of several shards; Shards is 0 or 1 for
 	// all records.
 	Shard, Shards int
+	// AllowEmpty accepts logs without a record that can be replayed.
+	AllowEmpty bool
 }
 
 // ErrEmptyLog is the error of logs without a record that can be replayed.
@@ -98,7 +100,7 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if total.replayed == 0 && o.Shards < 2 { // the log of one shard may be empty
+	if total.replayed == 0 && o.Shards < 2 && !o.AllowEmpty { // the log of one shard may be empty
 		return nil, ErrEmptyLog
 	}
 	report := total.report()

@@ -2,7 +2,6 @@ package changes
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ func readDocument(name string, s cli.Streams, code, kind string, into interface{
 	bad = func(format string, args ...any) error {
 		return &diffError{Code: code, Message: name + ": " + fmt.Sprintf(format, args...)}
 	}
-	if content, err = readFile(name, s); err != nil {
+	if content, err = cli.ReadAll(s.In, name); err != nil {
 		return nil, nil, &diffError{Code: code, Message: err.Error()}
 	}
 	if err := syntax.DecodeStrict(content, into); err != nil {
@@ -110,14 +109,6 @@ func readDocument(name string, s cli.Streams, code, kind string, into interface{
 		return nil, nil, bad("line 1: must be a %s %s", expectedVersion, kind)
 	}
 	return content, bad, nil
-}
-
-// readFile reads a file, or standard input.
-func readFile(name string, s cli.Streams) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(s.In)
-	}
-	return os.ReadFile(name)
 }
 
 // lineOf returns the line of an expected change of a document that was decoded.

@@ -272,7 +272,7 @@ func deciderOf(e *engine.Engine) replay.Decider {
 func mergeReports(names []string) (*replay.Report, error) {
 	var reports []*replay.Report
 	for _, name := range names {
-		content, err := os.ReadFile(name)
+		content, err := cli.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}

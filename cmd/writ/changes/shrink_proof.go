@@ -100,7 +100,7 @@ func (r *shrinking) proveReplay(ctx context.Context, p *shrink.Proof) error {
 	if err := check(r.logs, o); err != nil || len(r.spare) == 0 {
 		return err
 	}
-	o.Since, o.Until, o.Select = time.Time{}, time.Time{}, nil
+	o.Since, o.Until, o.Select, o.AllowEmpty = time.Time{}, time.Time{}, nil, true
 	return check(r.spare, o)
 }
 

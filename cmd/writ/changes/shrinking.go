@@ -163,7 +163,7 @@ func (r *shrinking) read(ctx context.Context) (read *replay.Report, spared int, 
 	if err != nil || len(r.spare) == 0 {
 		return read, 0, refused, err
 	}
-	o.Since, o.Until = time.Time{}, time.Time{}
+	o.Since, o.Until, o.AllowEmpty = time.Time{}, time.Time{}, true
 	o.Observe = func(e *replay.Event) {
 		if e.IsRefused() {
 			no[1].Add(1)
@@ -174,8 +174,11 @@ func (r *shrinking) read(ctx context.Context) (read *replay.Report, spared int, 
 	if err != nil {
 		return nil, 0, refused, fmt.Errorf("--spare: %w", err)
 	}
-	for reason, n := range report.Skipped {
-		return nil, 0, refused, fmt.Errorf("--spare: %d lines are not requests: %s %s", n, reason, strings.Join(report.Malformed, ", "))
+	if len(report.Malformed) > 0 {
+		return nil, 0, refused, fmt.Errorf("--spare: %s: not a request", report.Malformed[0])
+	}
+	for _, reason := range slices.Sorted(maps.Keys(report.Skipped)) {
+		return nil, 0, refused, fmt.Errorf("--spare: %d lines are not requests: %s", report.Skipped[reason], reason)
 	}
 	refused[1] = int(no[1].Load())
 	return read, report.Replayed, refused, nil

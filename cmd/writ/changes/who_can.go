@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,7 +138,7 @@ func (o *questionOptions) question(cmd *cobra.Command) (*question.Question, erro
 		q.Stated["fields"] = o.fields
 	}
 	if o.pod != "" {
-		content, err := os.ReadFile(o.pod)
+		content, err := cli.ReadFile(o.pod)
 		if err != nil {
 			return nil, fmt.Errorf("--pod: %w", err)
 		}

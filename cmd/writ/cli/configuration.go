@@ -187,12 +187,33 @@ func configurableFlags(root *cobra.Command) []string {
 	return names
 }
 
+// maxFile bounds what ReadAll and ReadFile read: a device has no end.
+const maxFile = 64 << 20
+
 // ReadAll reads a file, or standard input for "-".
 func ReadAll(in io.Reader, path string) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(in)
+	if path != "-" {
+		return ReadFile(path)
 	}
-	return os.ReadFile(path)
+	return readBounded(in, "standard input")
+}
+
+// ReadFile reads a file.
+func ReadFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readBounded(file, path)
+}
+
+func readBounded(in io.Reader, name string) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("%s has more than %d bytes", name, maxFile)
+	}
+	return content, err
 }
 
 // setByAnnotation is the annotation of a flag that is set by the environment or the

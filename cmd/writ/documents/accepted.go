@@ -42,7 +42,7 @@ func (d *Flags) Silence(r *Translation, raises func(diag.Code) bool) error {
 			return fmt.Errorf("write baseline: %w", err)
 		}
 	} else if d.baseline != "" {
-		content, err := os.ReadFile(d.baseline)
+		content, err := cli.ReadFile(d.baseline)
 		if err != nil {
 			return fmt.Errorf("read baseline: %w", err)
 		}

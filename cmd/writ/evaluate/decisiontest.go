@@ -6,12 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"time"
 
 	"github.com/writ-policy/writ/analysis/assertions"
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/engine"
@@ -36,7 +36,7 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 func DecisionTests(ctx context.Context, b *bundles.Bundle, d *directory.Directory, files []string) (failed map[string]string, count int, err error) {
 	tests := directory.DocumentsOf[*decisiontest.DecisionTest](d)
 	for _, file := range files {
-		content, err := os.ReadFile(file)
+		content, err := cli.ReadFile(file)
 		if err != nil {
 			return nil, 0, err
 		}
