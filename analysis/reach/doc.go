@@ -16,9 +16,10 @@
 // Whether a request is allowed is a question to package question, over the same statements
 // as who-can: denials, conditions and pod security are not stated a second time. The answer
 // is kept by the conditions that decide it, so that subjects with the same grants are asked
-// about once. Sets of identities that one edge leads to are one node. Distances are counted
-// from each target backwards, class by class and by the number of changes that are left. The
-// rejected alternative, a search from each subject, walks the same hops once for every subject.
+// about once. Sets of identities that one edge leads to are one node, and so are the hops in all
+// namespaces of those who hold the same grant for the whole cluster. Distances are counted from
+// each target backwards, class by class and by the number of changes that are left. The rejected
+// alternative, a search from each subject, walks the same hops once for every subject.
 //
 // Worlds multiply with the documents that may be changed, so that three things keep them few.
 // A role that a user binds to itself grants nothing to others: other identities are looked for

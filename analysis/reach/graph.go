@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ type node struct {
 	expanded bool
 	isIdle   bool            // it makes no changes
 	sorted   bool            // the arcs are in order
+	hasHops  bool            // it is a set of hops, not of identities
 	admin    map[string]bool // the namespaces where it may be an administrator; nil before it is asked
 }
 
@@ -76,6 +78,7 @@ type hop struct {
 	change   *change
 	asks     string   // what a session takes instead of requests
 	lent     *lending // of a session
+	order    string   // among those of a node; empty before it is asked
 }
 
 func newGraph(o *Options) *graph {
@@ -234,8 +237,11 @@ func (x *expansion) isAtNext() bool {
 	if x.g.o.Paths > 1 {
 		return false
 	}
+	if !slices.ContainsFunc(x.g.goals, func(g goal) bool { return g.principal != "" }) {
+		return !slices.ContainsFunc(x.g.goals, func(g goal) bool { return !g.reached(x.n) })
+	}
 	next := make(map[string]bool)
-	for _, a := range x.n.arcs {
+	for a := range x.n.leads() {
 		if a.class() != Certain {
 			continue
 		}
@@ -258,6 +264,25 @@ func (n *node) members() (out []*node) {
 		}
 	}
 	return out
+}
+
+// leads returns the arcs of a node, with those of sets of hops in their place.
+func (n *node) leads() iter.Seq[arc] {
+	return func(yield func(arc) bool) {
+		for _, a := range n.arcs {
+			if !a.to.hasHops {
+				if !yield(a) {
+					return
+				}
+				continue
+			}
+			for _, b := range a.to.arcs {
+				if !yield(b) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (x *expansion) add(h hop, to *node) {

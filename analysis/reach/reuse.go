@@ -55,9 +55,9 @@ func (g *graph) takeOver(old *node) *node {
 	n := g.node(old.key, old.identity, g.worlds[""])
 	g.before.mapped[old.number], n.isIdle = n, old.isIdle
 	if old.identity == nil && !n.expanded {
-		n.expanded = true
+		n.expanded, n.hasHops = true, old.hasHops
 		for _, a := range old.arcs {
-			n.arcs = append(n.arcs, arc{to: g.takeOver(a.to)})
+			n.arcs = append(n.arcs, arc{a.hop, g.takeOver(a.to)})
 		}
 	}
 	return n

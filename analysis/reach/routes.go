@@ -100,17 +100,44 @@ func (a arc) cost() int {
 func (n *node) inOrder() []arc {
 	if !n.sorted {
 		n.sorted = true
-		keys := make(map[*hop]string, len(n.arcs))
-		for _, a := range n.arcs {
-			if a.hop != nil {
-				keys[a.hop] = fmt.Sprintf("%s\x00%06d %s", a.hop.edge, len(a.hop.requests), a.hop.text(&Identity{}))
-			}
-		}
-		slices.SortStableFunc(n.arcs, func(a, b arc) int {
-			return cmp.Or(strings.Compare(keys[a.hop], keys[b.hop]), strings.Compare(a.to.name(), b.to.name()))
-		})
+		slices.SortStableFunc(n.arcs, compareArcs)
 	}
 	return n.arcs
+}
+
+func compareArcs(a, b arc) int {
+	if order := strings.Compare(a.hop.key(), b.hop.key()); order != 0 {
+		return order
+	}
+	return strings.Compare(a.to.name(), b.to.name())
+}
+
+// key orders the hops of a node.
+func (h *hop) key() string {
+	if h == nil {
+		return ""
+	}
+	if h.order == "" {
+		h.order = fmt.Sprintf("%s\x00%06d %s", h.edge, len(h.requests), h.text(&Identity{}))
+	}
+	return h.order
+}
+
+// first returns the first arc of a node, in order, that a condition accepts, with the one to the
+// set that has it.
+func (n *node) first(accepts func(arc) bool) (out []arc) {
+	var best arc
+	for _, a := range n.inOrder() {
+		switch {
+		case a.to.hasHops:
+			if found := a.to.first(accepts); found != nil && (out == nil || compareArcs(found[0], best) < 0) {
+				out, best = append([]arc{a}, found...), found[0]
+			}
+		case accepts(a) && (out == nil || compareArcs(a, best) < 0):
+			out, best = []arc{a}, a
+		}
+	}
+	return out
 }
 
 // name identifies what a node is among those that one hop leads to.
@@ -125,13 +152,13 @@ func (n *node) name() string {
 // class.
 func route(n *node, d *distances, class Class) (out []arc) {
 	for changes := d.changes; d.of(n, changes) > 0 || n.identity == nil; {
-		arcs := n.inOrder()
-		i := slices.IndexFunc(arcs, func(a arc) bool {
+		next := n.first(func(a arc) bool {
 			return a.class() <= class && d.of(a.to, changes-a.changes()) == d.of(n, changes)-a.cost()
 		})
-		out = append(out, arcs[i])
-		changes -= arcs[i].changes()
-		n = arcs[i].to
+		last := next[len(next)-1]
+		out = append(out, next...)
+		changes -= last.changes()
+		n = last.to
 	}
 	return out
 }

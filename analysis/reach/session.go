@@ -217,7 +217,7 @@ func (g *graph) approver(w wish) (*Identity, Class) {
 			if i := queue[0].identity; i != nil && queue[0] != w.n && !i.sink && i.Acting == nil && w.l.mayApprove(i) {
 				return i, class
 			}
-			for _, a := range queue[0].arcs {
+			for a := range queue[0].leads() {
 				if !seen[a.to] && a.class() <= class {
 					seen[a.to] = true
 					queue = append(queue, a.to)

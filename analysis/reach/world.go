@@ -29,6 +29,8 @@ type world struct {
 	shapes  map[target]*shape                 // of all worlds of a search
 	denials map[target][]*statement.Statement // of deny policies, by the shape of a request
 
+	quiet map[*edge][2][]string // namespaces, by whether a deny policy may fit the edge there
+
 	bindings    map[string][]string // by namespace; nil until they are asked for
 	subtracting []*tables.Binding   // of roles that deny; nil until they are asked for
 }
@@ -42,7 +44,7 @@ type shape struct {
 
 func newWorld(w *statement.World, o *Options, changes []change) *world {
 	out := &world{World: w, o: o, changes: changes, known: make(map[string]verdict),
-		shapes: make(map[target]*shape), denials: make(map[target][]*statement.Statement)}
+		shapes: make(map[target]*shape), denials: make(map[target][]*statement.Statement), quiet: make(map[*edge][2][]string)}
 	out.key = keyOf(changes)
 	sessions := tables.Of[*tables.Sessions](w.Revision.Tables)
 	out.sealed = sessions != nil && sessions.Sessions.Len()+sessions.Debug.Len() > 0
@@ -328,6 +330,7 @@ func (w *world) decisive(object map[string]any, principals []string) (found *sta
 		set(&r)
 	}
 	r.User, _ = object["user"].(string)
+	r.KeepWords()
 	exact = true
 	consider := func(s *statement.Statement) {
 		switch {
