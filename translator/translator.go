@@ -59,9 +59,8 @@ type Translator struct {
 
 // decoded is a file that was read, and what it was read from.
 type decoded struct {
-	hash    [32]byte
-	options syntax.Options
-	syntax.File
+	hash [32]byte
+	syntax.Former
 }
 
 // New returns a Translator that has read nothing yet.
@@ -159,7 +158,7 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 		}
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				files[i] = decodeFile(t.kinds, file, state.decoding[file.Origin])
+				files[i] = decodeFile(t.kinds, file, state.decoding[file.Origin], t.decoded[file.Path])
 				under.Count(1, "files translated")
 			}
 			return nil
@@ -179,25 +178,30 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 	return documents, others, undecoded, list, nil
 }
 
-// decodeFile reads one file. A panic ends in an error of that file: it would end
+// decodeFile reads one file, which was another one before; nil for a new one. A panic ends in an error of that file: it would end
 // the process, for no caller is on this goroutine.
-func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options) (d *decoded) {
+func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options, before *decoded) (d *decoded) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			d = &decoded{File: syntax.File{List: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}}
+			d = &decoded{Former: syntax.Former{File: syntax.File{List: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}}}
 		}
 	}()
-	decode := kinds.Decode
-	if file.Object {
-		decode = kinds.DecodeObject
+	d = &decoded{hash: file.Hash, Former: syntax.Former{Content: file.Content, Options: o}}
+	switch {
+	case file.Object:
+		d.File = kinds.DecodeObject(file.Path, file.Content, o)
+	case before == nil:
+		d.File = kinds.Decode(file.Path, file.Content, o)
+	default:
+		d.File = kinds.DecodeAgain(file.Path, file.Content, o, &before.Former)
 	}
-	return &decoded{file.Hash, o, decode(file.Path, file.Content, o)}
+	return d
 }
 
 // kept returns a file of the last snapshot; false if it has changed.
 func (t *Translator) kept(file source.File, state state) (*decoded, bool) {
 	kept := t.decoded[file.Path]
-	return kept, kept != nil && kept.hash == file.Hash && kept.options == state.decoding[file.Origin]
+	return kept, kept != nil && kept.hash == file.Hash && kept.Options == state.decoding[file.Origin]
 }
 
 // keep remembers the files of this snapshot and forgets those of the last, and those whose

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -61,6 +63,13 @@ const pointerOfLFS = "version https://git-lfs.github.com/spec/"
 // suffix of a kind selects that kind, *.json is JSON, and all other files are YAML. Decode
 // does not panic and is safe for concurrent use.
 func (k Kinds) Decode(file string, content []byte, o Options) File {
+	return k.DecodeAgain(file, content, o, nil)
+}
+
+// DecodeAgain is Decode for a file that was decoded before, unless before is nil: documents that
+// have the same text on the same lines are the same values, so that what they were lowered to
+// can be kept.
+func (k Kinds) DecodeAgain(file string, content []byte, o Options, before *Former) File {
 	if bytes.HasPrefix(content, []byte(pointerOfLFS)) {
 		return brokenFile(file, syntaxError{
 			Line: 1, Column: 1, Message: "the file is a pointer of Git LFS, not its content",
@@ -84,7 +93,8 @@ func (k Kinds) Decode(file string, content []byte, o Options) File {
 	if err != nil {
 		return brokenFile(file, *err)
 	}
-	return join(k.decodeParts(file, cutObjects(file, parts), o))
+	parts = cutObjects(file, parts)
+	return join(k.decodeParts(file, parts, before.decoded(parts, o), o))
 }
 
 // decoded is the result of decoding one part of a file.
@@ -93,12 +103,16 @@ type decoded struct {
 	broken bool // the part is not valid YAML
 }
 
-// decodeParts decodes the parts of a file, on all cores if there are many.
-func (k Kinds) decodeParts(file string, parts []part, o Options) []decoded {
+// decodeParts decodes the parts of a file that are not known, on all cores if there are many.
+func (k Kinds) decodeParts(file string, parts []part, known []*decoded, o Options) []decoded {
 	const batch = 64
 	out := make([]decoded, len(parts))
 	decodeRange := func(from, to int, shared *sharedLists) {
 		for i := from; i < to; i++ {
+			if known != nil && known[i] != nil {
+				out[i] = *known[i]
+				continue
+			}
 			out[i] = k.decodePart(file, parts[i], o, shared)
 		}
 	}
@@ -209,4 +223,67 @@ func tooLarge(p part) *syntaxError {
 func looksLikeJSON(content []byte) bool {
 	text := strings.TrimLeft(string(content[:min(len(content), 64)]), "- \t\r\n")
 	return strings.HasPrefix(text, "{")
+}
+
+// Former is what a file was decoded to before.
+type Former struct {
+	Content []byte // shared, not to be changed
+	Options Options
+	File
+}
+
+// decoded returns what some parts of the file were decoded to before, nil for those that must be
+// decoded. It returns nil for none: only files without a diagnostic are known part by part.
+func (f *Former) decoded(parts []part, o Options) []*decoded {
+	if f == nil || f.Options != o || len(f.List)+len(f.Undecoded) > 0 {
+		return nil
+	}
+	content, err := Readable(f.Content)
+	if err != nil {
+		return nil
+	}
+	former, err := split(content)
+	if err != nil {
+		return nil
+	}
+	by := f.byPart(former)
+	if by == nil {
+		return nil
+	}
+	out := make([]*decoded, len(parts))
+	for i, p := range parts {
+		at, isThere := slices.BinarySearchFunc(former, p.line, func(p part, line int) int { return p.line - line })
+		// The time that Rego takes is counted when it is decoded.
+		if isThere && p.before == 0 && !p.isJSON && bytes.Equal(former[at].content, p.content) && !bytes.Contains(bytes.ToLower(p.content), []byte("rego")) {
+			out[i] = &by[at]
+		}
+	}
+	return out
+}
+
+// byPart returns what each part was decoded to, nil if that is not known.
+func (f *Former) byPart(parts []part) []decoded {
+	out := make([]decoded, len(parts))
+	partOf := func(at diag.Position) *decoded {
+		i := sort.Search(len(parts), func(i int) bool { return parts[i].line > at.Line }) - 1
+		if i < 0 {
+			return nil
+		}
+		return &out[i]
+	}
+	for _, d := range f.Documents {
+		p := partOf(d.Meta().At)
+		if p == nil {
+			return nil
+		}
+		p.Documents = append(p.Documents, d)
+	}
+	for _, s := range f.Skipped {
+		p := partOf(s.At)
+		if p == nil {
+			return nil
+		}
+		p.Skipped = append(p.Skipped, s)
+	}
+	return out
 }
