@@ -41,7 +41,8 @@ type controlPlane struct {
 	objects *dynamic.DynamicClient
 }
 
-func startControlPlane(t *testing.T) *controlPlane {
+// startControlPlane starts one whose API server has further flags.
+func startControlPlane(t *testing.T, flags ...string) *controlPlane {
 	t.Helper()
 	if *binaries == "" || *writ == "" {
 		t.Fatal("-bin and -writ are required; use make e2e-kubernetes")
@@ -49,7 +50,7 @@ func startControlPlane(t *testing.T) *controlPlane {
 	c := &controlPlane{whole: t, dir: t.TempDir()}
 	began := time.Now()
 	plane, err := controlplane.Start(t.Context(), controlplane.Options{
-		Programs: *binaries, Dir: c.dir, Flags: []string{"--authorization-mode", "RBAC"},
+		Programs: *binaries, Dir: c.dir, Flags: append([]string{"--authorization-mode", "RBAC"}, flags...),
 		Users: []string{"ann", "bob", "dave", "erin", "system:kube-scheduler", "gil", "hal"},
 	})
 	check(t, err)

@@ -1,7 +1,11 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,5 +80,46 @@ func (c *controlPlane) facts(t *testing.T, restart func(flags ...string)) {
 	wantCode(t, "delete what is no longer protected", remove("guarded"), http.StatusOK)
 	label("shown", `{"protected":"yes"}`)
 	wantCode(t, "delete what is protected now", remove("shown"), http.StatusForbidden)
+	c.costOfFacts(t, clusters)
 	restart()
+}
+
+// costOfFacts prints what reading the labels of an object costs a review.
+func (c *controlPlane) costOfFacts(t *testing.T, clusters string) {
+	const secrets, reviews = 200, 2000
+	for i := range secrets {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("cost-", i), Labels: map[string]string{"open": "yes"}}}
+		_, err := c.clients.CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{})
+		check(t, err)
+	}
+	dir := filepath.Join(c.dir, "labelled")
+	check(t, os.Mkdir(dir, 0o700))
+	check(t, os.WriteFile(filepath.Join(dir, "labelled.yaml"), []byte(labelled), 0o600))
+	for _, row := range []struct {
+		name  string
+		flags []string
+		reads bool
+	}{{"without look-ups", nil, false}, {"with look-ups", []string{"--clusters", clusters}, true}} {
+		s := c.serve(t, append([]string{"--policies", dir}, row.flags...)...)
+		s.ready(t)
+		var took []time.Duration
+		var before time.Duration
+		for i := range reviews + secrets {
+			if i == secrets { // the first ones open connections
+				before = s.cpu(t)
+			}
+			q := question("hal", "get", "", "secrets", "default")
+			q.ResourceAttributes.Version, q.ResourceAttributes.Name = "v1", fmt.Sprint("cost-", i%secrets)
+			began := time.Now()
+			if got := s.review(t, q); got.Allowed != row.reads {
+				t.Fatalf("%s: %+v", row.name, got)
+			}
+			if i >= secrets {
+				took = append(took, time.Since(began))
+			}
+		}
+		cpu := (s.cpu(t) - before) / reviews
+		slices.Sort(took)
+		t.Logf("a review %s: p50 %s, p99 %s, %s of CPU", row.name, took[reviews/2], took[reviews*99/100], cpu)
+	}
 }

@@ -204,9 +204,10 @@ func (l *aggregation) kubectlLists(t *testing.T) {
 	if _, stderr, status := l.get(t, "bob", "an", "--as", "ann"); status != 1 || !strings.Contains(stderr, "cannot impersonate") {
 		t.Errorf("bob about ann: got %d, %s", status, stderr)
 	}
-	if out, stderr, _ := l.kubectl(t, "--context", "admin", "explain", "accessiblenamespaces.access"); !strings.Contains(out, "names") {
-		t.Errorf("kubectl explain: got %s%s", out, stderr)
-	}
+	eventually(t, "kubectl explains the resource", func() (bool, string) { // the API server reads the schemas of others in its own time
+		out, stderr, _ := l.kubectl(t, "--context", "admin", "explain", "accessiblenamespaces.access")
+		return strings.Contains(out, "names"), out + stderr
+	})
 }
 
 // asUser returns a client with the token of a user.

@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -20,6 +23,7 @@ import (
 // server is a running `writ serve`.
 type server struct {
 	url string
+	pid int
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -36,7 +40,7 @@ func (c *controlPlane) serve(t *testing.T, args ...string) *server {
 	stderr, err := command.StderrPipe()
 	check(t, err)
 	check(t, command.Start())
-	s, address := &server{}, make(chan string, 1)
+	s, address := &server{pid: command.Process.Pid}, make(chan string, 1)
 	done := make(chan struct{})
 	go s.read(stderr, address, done)
 	t.Cleanup(func() {
@@ -125,6 +129,21 @@ func (s *server) review(t *testing.T, spec authorizationv1.SubjectAccessReviewSp
 		t.Fatalf("%s: %v", answer, err)
 	}
 	return got.Status
+}
+
+// cpu returns the processor time that writ has taken.
+func (s *server) cpu(t *testing.T) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
+	check(t, err)
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var ticks time.Duration
+	for _, field := range fields[11:13] { // of the process and of the kernel for it, see proc(5)
+		n, err := strconv.Atoi(field)
+		check(t, err)
+		ticks += time.Duration(n)
+	}
+	return ticks * 10 * time.Millisecond
 }
 
 // may asks whether a user may do something in a namespace.
