@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/open-policy-agent/opa/v1/rego"
+
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/translator/dates"
@@ -58,8 +60,8 @@ func (e *Engine) named(r *decision.Request) *decision.Request {
 //  0. A DebugSession that lets the user into the pod decides alone.
 //  1. The tables give the rules that match the request, the hits; those of bindings that do
 //     not hold now are left out.
-//  2. OPA reports which hits hold and, if a deny policy can concern the request, what
-//     deny policies decide.
+//  2. OPA reports which hits hold, if a rule among them reads the request, and what deny
+//     policies decide, if one can concern the request.
 //  3. A deny policy that denies decides alone.
 //  4. Otherwise the first of the hits that hold decides, in the order of evaluation.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
@@ -82,11 +84,7 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 			span = e.denials.Around(span, at, v.request, v.forms, v.lent.valid)
 		}
 	}
-	value, err := e.query(ctx, query, v, now)
-	if err != nil {
-		return decision.Decision{}, err
-	}
-	found, err := readFindings(value, v.hits)
+	found, err := e.findings(ctx, query, v, now)
 	if err != nil {
 		return decision.Decision{}, err
 	}
@@ -108,6 +106,19 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 		d.Expires = now
 	}
 	return d, nil
+}
+
+// findings asks OPA about hits. Where no deny policy can concern the request and no rule reads it,
+// all hits hold, and OPA would say so.
+func (e *Engine) findings(ctx context.Context, query *rego.PreparedEvalQuery, v evaluation, now time.Time) (findings, error) {
+	if query == &e.queries.grants && !slices.ContainsFunc(v.hits, func(h match.Hit) bool { return h.Restrictions() != nil }) {
+		return findings{hold: v.hits}, decision.CheckContext(ctx)
+	}
+	value, err := e.query(ctx, query, v, now)
+	if err != nil {
+		return findings{}, err
+	}
+	return readFindings(value, v.hits)
 }
 
 // holding returns the hits of bindings that hold at an instant, in place, and the part of a

@@ -8,9 +8,10 @@
 // match, instead of writ.access.compact.hits), it lists the forms of the request
 // (access.go, instead of writ.access.request.forms), and it builds the decision
 // (access.go, instead of the decision rule). OPA evaluates the step between: which hits
-// hold, and what deny policies decide unless the tables show that none of them concerns
-// the request (package match). The alternative, a tree of OPA values that Rego walks, took ten times as long a
-// request and several times the memory.
+// hold, unless no rule among them reads the request, and what deny policies decide, unless
+// the tables show that none of them concerns the request (package match). The alternative, a
+// tree of OPA values that Rego walks, took ten times as long a request and several times the
+// memory.
 //
 // Package visibility answers at the visibility point without OPA, and package gateway
 // finds the path of a request and evaluates the rules on it that are not expressions.
