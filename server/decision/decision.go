@@ -2,6 +2,7 @@ package decision
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/writ-policy/writ/translator/dates"
@@ -78,6 +79,19 @@ type Matched struct {
 	Selector string `json:"selector,omitempty"`
 	// Deferred states that admission decides whether the restrictions of the rule hold.
 	Deferred bool `json:"deferred,omitempty"`
+}
+
+// RuleText names the rule of a binding, as reasons do. Role must be set.
+func (m *Matched) RuleText() string {
+	return fmt.Sprintf("%s %s (%s %s, rule %d)", m.Kind, FullName(m.Namespace, m.Name), m.Role.Kind, FullName(m.Role.Namespace, m.Role.Name), m.Rule)
+}
+
+// FullName is the name of a document with its namespace, if it has one.
+func FullName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
 }
 
 // Hit is a rule of a binding that a request fits, its restrictions aside.

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -213,8 +212,7 @@ func matched(h match.Hit) decision.Matched {
 }
 
 func ruleText(m *decision.Matched, via []*tables.Session) string {
-	text := fmt.Sprintf("%s %s (%s %s, rule %d)",
-		m.Kind, fullName(m.Namespace, m.Name), m.Role.Kind, fullName(m.Role.Namespace, m.Role.Name), m.Rule)
+	text := m.RuleText()
 	if len(via) > 0 {
 		text += " via session " + latest(via).Name
 	}
@@ -222,11 +220,4 @@ func ruleText(m *decision.Matched, via []*tables.Session) string {
 		text += " until " + m.Until
 	}
 	return text
-}
-
-func fullName(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }

@@ -145,15 +145,15 @@ func (d *Directory) readChanged(ctx context.Context, c changes) (Snapshot, diag.
 	if err := c.pass(ctx); err != nil {
 		return Snapshot{}, nil, errWhole
 	}
-	if !d.seen.isUnchanged(c) || slices.ContainsFunc(entries, entry.hasChanged) {
+	if !d.seen.isQuiet() || slices.ContainsFunc(entries, entry.hasChanged) {
 		return Snapshot{}, nil, errChanged
 	}
 	d.whole = &next
 	return d.snapshotOf(next.files, next.origin), slices.Clone(next.diagnostics), nil
 }
 
-// isUnchanged reports whether the watch has seen nothing since changes were taken.
-func (s *seen) isUnchanged(c changes) bool {
+// isQuiet reports whether the watch has seen nothing since changes were taken.
+func (s *seen) isQuiet() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.isAll && len(s.files) == 0 && s.folders != nil

@@ -86,19 +86,20 @@ func (a *Decider) Try(ctx context.Context, p decision.Policies, q *decision.Requ
 // Review is Decide for a review, which belongs to a cluster and lacks what only the
 // cluster knows. It completes q.
 func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Request) *decision.Decision {
-	if err := a.assignCluster(q); err != nil {
-		return a.Undecided(err.Error())
-	}
-	return a.decide(r, p, review{q, a, false}, q)
+	return a.review(r, p, q, false)
 }
 
 // Authorize is Review for an API server, which asks its admission before it writes. No other
 // caller may get such a decision: it may leave to admission what the object decides.
 func (a *Decider) Authorize(r *http.Request, p decision.Policies, q *decision.Request) *decision.Decision {
+	return a.review(r, p, q, a.Companions != nil)
+}
+
+func (a *Decider) review(r *http.Request, p decision.Policies, q *decision.Request, isAdmitted bool) *decision.Decision {
 	if err := a.assignCluster(q); err != nil {
 		return a.Undecided(err.Error())
 	}
-	return a.decide(r, p, review{q, a, a.Companions != nil}, q)
+	return a.decide(r, p, review{q, a, isAdmitted}, q)
 }
 
 // Undecided is the decision on a review that cannot be evaluated.

@@ -95,15 +95,6 @@ func withObject(d decision.Decision, answer companion.Answer, hits []decision.Hi
 		}
 	}
 	d.Matched = append(first, others...)
-	m := &d.Matched[0]
-	d.Reason = fmt.Sprintf("%s: for some objects %s by %s %s (%s %s, rule %d)", deferred, decided,
-		m.Kind, fullName(m.Namespace, m.Name), m.Role.Kind, fullName(m.Role.Namespace, m.Role.Name), m.Rule)
+	d.Reason = fmt.Sprintf("%s: for some objects %s by %s", deferred, decided, d.Matched[0].RuleText())
 	return d
-}
-
-func fullName(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }

@@ -46,22 +46,15 @@ func allowReason(d *decision.Decision) string {
 
 // describe names a rule as reasons do, and when it ends.
 func describe(m *decision.Matched) string {
-	text := m.Kind + " " + qualified(m.Namespace, m.Name) + " ("
+	text := m.Kind + " " + decision.FullName(m.Namespace, m.Name) + " ("
 	if m.Role != nil {
-		text += m.Role.Kind + " " + qualified(m.Role.Namespace, m.Role.Name) + ", "
+		text += m.Role.Kind + " " + decision.FullName(m.Role.Namespace, m.Role.Name) + ", "
 	}
 	text += "rule " + strconv.Itoa(m.Rule) + ")"
 	if m.Until != "" {
 		text += " until " + m.Until
 	}
 	return text
-}
-
-func qualified(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }
 
 // appendWhoCan ends an answer with the status of a ResourceAccessReview. Service
