@@ -92,7 +92,7 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 		d.Span, d.Warnings = span, v.lent.warnings(d.Warnings)
 		return d, nil
 	}
-	d := decideByRules(v.request, found, v.lent.via)
+	d := decideByRules(v.request, found, &v.lent)
 	d.Span = span
 	if len(found.undecided) > 0 {
 		d.Unknown = unknownFacts(v.request, v.hits)
@@ -136,7 +136,7 @@ func holding(hits []match.Hit, at dates.Instant, span dates.Span) ([]match.Hit, 
 // decideByRules decides by the first hit that holds, an allow or a denial; without
 // hits, the request is not allowed. The decision equals that of
 // rego/writ/access/access.rego.
-func decideByRules(r *decision.Request, f findings, via map[match.Hit][]*tables.Session) decision.Decision {
+func decideByRules(r *decision.Request, f findings, l *lent) decision.Decision {
 	hits, undecided := f.hold, f.undecided
 	slices.SortFunc(hits, compareHits)
 	slices.Sort(undecided)
@@ -146,7 +146,7 @@ func decideByRules(r *decision.Request, f findings, via map[match.Hit][]*tables.
 	}
 	for i, h := range hits {
 		d.Matched[i] = matched(h)
-		end(&d.Matched[i], h, via[h])
+		end(&d.Matched[i], h, l.of(h))
 		if slices.Contains(f.selected, h) {
 			d.Matched[i].Selector = "implied"
 		}
@@ -155,7 +155,7 @@ func decideByRules(r *decision.Request, f findings, via map[match.Hit][]*tables.
 		d.Allowed, d.Denied = !hits[0].Deny(), hits[0].Deny()
 	}
 	d.Sufficient = f.sufficient
-	d.Reason = reason(r, hits, d.Matched, via) + f.sufficient
+	d.Reason = reason(r, hits, d.Matched, l) + f.sufficient
 	return d
 }
 
@@ -176,16 +176,16 @@ func compareHits(a, b match.Hit) int {
 
 // reason explains a decision by rules: it names the first hit and, for a denial, the
 // first one that would allow.
-func reason(r *decision.Request, hits []match.Hit, all []decision.Matched, via map[match.Hit][]*tables.Session) string {
+func reason(r *decision.Request, hits []match.Hit, all []decision.Matched, l *lent) string {
 	if len(hits) == 0 {
 		return decision.NoRuleReason(r)
 	}
 	if !hits[0].Deny() {
-		return "allowed by " + ruleText(&all[0], via[hits[0]])
+		return "allowed by " + ruleText(&all[0], l.of(hits[0]))
 	}
-	text := "denied by " + ruleText(&all[0], via[hits[0]])
+	text := "denied by " + ruleText(&all[0], l.of(hits[0]))
 	if i := slices.IndexFunc(hits, func(h match.Hit) bool { return !h.Deny() }); i >= 0 {
-		text += "; would be allowed by " + ruleText(&all[i], via[hits[i]])
+		text += "; would be allowed by " + ruleText(&all[i], l.of(hits[i]))
 	}
 	return text
 }

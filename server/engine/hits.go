@@ -32,7 +32,7 @@ func (e *Engine) Hits(ctx context.Context, r *decision.Request) ([]decision.Hit,
 	out := make([]decision.Hit, len(found))
 	for i, h := range found {
 		out[i] = decision.Hit{Matched: matched(h), Step: h.Binding.Step(h.Deny()), Verdict: selector.All}
-		end(&out[i].Matched, h, v.lent.via[h])
+		end(&out[i].Matched, h, v.lent.of(h))
 		restrictions := h.Restrictions()
 		switch {
 		case restrictions == nil:

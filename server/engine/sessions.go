@@ -16,8 +16,8 @@ import (
 // lent is what sessions give to a request, as writ.access.sessions finds it in the tables.
 // The zero value is that of a request without a session.
 type lent struct {
-	valid []*tables.Session // by name
-	via   map[match.Hit][]*tables.Session
+	valid []*tables.Session   // by name
+	via   [][]*tables.Session // those of each hit that applies through sessions, by Hit.Lent
 	// warning is that of a request that names a session which is not valid for it.
 	warning string
 	// debug is the first DebugSession that lets the user into the pod, participant who that is.
@@ -57,12 +57,16 @@ func (e *Engine) lend(r *decision.Request, at dates.Instant) (l lent) {
 			}
 		}
 	}
-	for _, s := range held.Sessions {
+	for i, s := range held.Sessions {
 		if !fitsIssuer(s, r) {
 			continue
 		}
 		l.span = l.span.Around(at, s.Dates)
-		if s.Dates.Holds(at) {
+		switch {
+		case !s.Dates.Holds(at):
+		case len(l.valid) == i:
+			l.valid = held.Sessions[: i+1 : i+1] // all of them so far, without a copy
+		default:
 			l.valid = append(l.valid, s)
 		}
 	}
@@ -132,28 +136,18 @@ func (l *lent) decision(r *decision.Request) decision.Decision {
 // find returns the hits of the request's own subjects, and those of the groups of valid
 // sessions alone, for which via then has the sessions.
 func (l *lent) find(tree *match.Tree, r *decision.Request) []match.Hit {
-	hits := tree.Find(r)
-	own := hits
-	for _, session := range l.valid {
-		found := tree.FindGroups(r, session.Groups)
-		if len(found) > 0 && l.via == nil {
-			l.via = make(map[match.Hit][]*tables.Session)
-			for _, h := range own {
-				l.via[h] = nil
-			}
-		}
-		for _, h := range found {
-			via, isKnown := l.via[h]
-			switch {
-			case !isKnown:
-				hits = append(hits, h)
-			case via == nil:
-				continue // one of the request's own
-			}
-			l.via[h] = append(via, session)
-		}
+	search := tree.Search(r)
+	search.Lend(l.valid)
+	l.via = search.Via
+	return search.Hits
+}
+
+// of returns the sessions through which a hit applies, none for one of the request's own.
+func (l *lent) of(h match.Hit) []*tables.Session {
+	if h.Lent == 0 {
+		return nil
 	}
-	return hits
+	return l.via[h.Lent-1]
 }
 
 // end completes the description of a hit that applies through sessions: of several the
@@ -162,16 +156,14 @@ func end(m *decision.Matched, h match.Hit, via []*tables.Session) {
 	if len(via) == 0 {
 		return
 	}
-	bounds := endOf(h.Binding.Dates)
-	if last := endOf(latest(via).Dates); bounds == nil || last != nil && *last < *bounds {
-		bounds = last
-	}
-	m.Until = ""
-	if bounds != nil {
-		m.Until = bounds.String()
-	}
-	for _, s := range via {
-		m.Via = append(m.Via, decision.Via{Kind: "BreakglassSession", Namespace: s.Namespace, Name: s.Name, Until: s.Dates.End()})
+	m.Via = make([]decision.Via, len(via))
+	bound, last := endOf(h.Binding.Dates), latest(via)
+	for i, s := range via {
+		until := s.Dates.End()
+		m.Via[i] = decision.Via{Kind: "BreakglassSession", Namespace: s.Namespace, Name: s.Name, Until: until}
+		if ends := endOf(s.Dates); s == last && (bound == nil || ends != nil && *ends < *bound) {
+			m.Until = until
+		}
 	}
 }
 

@@ -203,7 +203,7 @@ func (n *denial) inScope(a *asked) bool {
 	if n.scope.Match(&a.words) != rule.No {
 		return true
 	}
-	return slices.ContainsFunc(a.sessions, func(s *tables.Session) bool {
+	return n.bySession && slices.ContainsFunc(a.sessions, func(s *tables.Session) bool {
 		w := a.words
 		w.Session, w.Escalation = s.Name, s.Owner
 		if slices.Contains(s.Policies, n.policy.Name) {

@@ -9,6 +9,9 @@ type Hit struct {
 	Binding *tables.Binding
 	role    *role
 	rule    int
+	// Lent counts the hits that only groups of sessions lead to, from one; zero: a subject of
+	// the request does.
+	Lent int
 }
 
 // Deny reports whether the rule is a deny rule, which only Origin roles have.

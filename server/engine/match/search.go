@@ -11,54 +11,69 @@ import (
 // Find returns the hits of a request, each once, as writ.access.compact.hits finds them
 // in the tables. The caller owns the slice.
 func (t *Tree) Find(r *decision.Request) []Hit {
-	s := search{tree: t, request: r}
-	s.findInScope("")
-	if r.Namespace != "" {
-		s.findInScope(r.Namespace)
-	}
-	return s.hits
+	s := t.Search(r)
+	return s.Hits
 }
 
-// FindGroups returns what Find would return for the request of a user without a name and in
-// these groups alone.
-func (t *Tree) FindGroups(r *decision.Request, groups []string) []Hit {
-	s := search{tree: t, request: r}
-	s.findGroups("", groups)
-	if r.Namespace != "" {
-		s.findGroups(r.Namespace, groups)
-	}
-	return s.hits
-}
-
-// search finds the hits of one request. Its words are computed when the first grant of their
-// family is found.
-type search struct {
+// Search is a search for the hits of one request. Its words are computed when the first grant
+// of their family is found.
+type Search struct {
+	// Hits are those found, each once, in a slice that the caller owns.
+	Hits []Hit
+	// Via are the sessions of each hit that only their groups lead to, by Hit.Lent.
+	Via     [][]*tables.Session
 	tree    *Tree
 	request *decision.Request
-	hits    []Hit
-	seen    map[Hit]struct{} // the hits, if there are many; else nil
+	// namespace is that of the request.
+	namespace hashedNamespace
+	// seen has the places of the hits, if there are many; else it is nil.
+	seen    map[Hit]int
+	through []*tables.Session // the session whose groups are searched, alone
 	// kubernetes and origin are the words of the request, empty until they are needed.
 	kubernetes, origin rule.Words
 	resources          [3]string // the entries of a Kubernetes rule that match the resource
 }
 
-func (s *search) findInScope(namespace string) {
-	if s.request.User != "" {
-		s.findGrants(boundSubject{namespace: namespace, name: s.request.User})
+// Search finds the hits of the request's own subjects. The request must not change while the
+// search is used.
+func (t *Tree) Search(r *decision.Request) Search {
+	s := Search{tree: t, request: r, namespace: hashNamespace(r.Namespace)}
+	if r.User != "" {
+		s.findGrants(boundSubject{name: r.User})
 	}
-	s.findGroups(namespace, s.request.Groups)
+	s.findGroups(r.Groups)
+	return s
 }
 
-func (s *search) findGroups(namespace string, groups []string) {
+// Lend adds the hits of the groups of sessions.
+func (s *Search) Lend(valid []*tables.Session) {
+	for i, session := range valid {
+		s.through = valid[i : i+1 : i+1]
+		s.findGroups(session.Groups)
+	}
+}
+
+func (s *Search) findGroups(groups []string) {
 	for _, group := range groups {
-		s.findGrants(boundSubject{namespace: namespace, group: true, name: group})
+		s.findGrants(boundSubject{group: true, name: group})
 	}
 }
 
-func (s *search) findGrants(h boundSubject) {
+// findGrants finds the rules of a subject, bound in the whole cluster and in the namespace of
+// the request.
+func (s *Search) findGrants(h boundSubject) {
+	hash := h.hash()
+	s.findIn(h, hash)
+	if s.request.Namespace != "" {
+		h.namespace = s.request.Namespace
+		s.findIn(h, s.namespace.hashIn(hash))
+	}
+}
+
+func (s *Search) findIn(h boundSubject, hash uint64) {
 	// Most subjects of a request are not bound in a namespace: their absence is one line of
 	// memory here, and several in a large map.
-	if _, isBound := s.tree.subjects.find(h.hash()); !isBound {
+	if _, isBound := s.tree.subjects.find(hash); !isBound {
 		return
 	}
 	grants, _ := s.tree.bySubject.find(h)
@@ -72,32 +87,60 @@ func (s *search) findGrants(h boundSubject) {
 }
 
 // add adds a hit unless another subject has led to it.
-func (s *search) add(g grant, rule int) {
-	h := Hit{g.binding, g.role, rule}
-	if len(s.hits) < fewHits {
-		if slices.Contains(s.hits, h) {
-			return
-		}
-	} else {
-		if s.seen == nil {
-			s.seen = make(map[Hit]struct{}, 2*fewHits)
-			for _, earlier := range s.hits {
-				s.seen[earlier] = struct{}{}
-			}
-		}
-		if _, again := s.seen[h]; again {
-			return
-		}
-		s.seen[h] = struct{}{}
+func (s *Search) add(g grant, number int) {
+	h := Hit{Binding: g.binding, role: g.role, rule: number}
+	at := s.place(h)
+	switch {
+	case at >= 0:
+		s.lendAgain(s.Hits[at].Lent)
+		return
+	case s.seen != nil:
+		s.seen[h] = len(s.Hits)
 	}
-	s.hits = append(s.hits, h)
+	if s.through != nil {
+		s.Via = append(s.Via, s.through)
+		h.Lent = len(s.Via)
+	}
+	s.Hits = append(s.Hits, h)
+}
+
+// lendAgain adds a session to those of a hit, unless it is there or the hit is one of the request's
+// own subjects.
+func (s *Search) lendAgain(lent int) {
+	if lent == 0 {
+		return
+	}
+	via := &s.Via[lent-1]
+	if session := s.through[0]; (*via)[len(*via)-1] != session {
+		*via = append(*via, session)
+	}
+}
+
+// place returns the index of a hit, or -1 if it is new.
+func (s *Search) place(h Hit) int {
+	if len(s.Hits) < fewHits {
+		return slices.IndexFunc(s.Hits, func(other Hit) bool {
+			return other.Binding == h.Binding && other.role == h.role && other.rule == h.rule
+		})
+	}
+	if s.seen == nil {
+		s.seen = make(map[Hit]int, 2*fewHits)
+		for i, earlier := range s.Hits {
+			earlier.Lent = 0
+			s.seen[earlier] = i
+		}
+	}
+	if at, again := s.seen[h]; again {
+		return at
+	}
+	return -1
 }
 
 // fewHits is the largest number of hits for which searching the list takes less time
 // than a map.
 const fewHits = 16
 
-func (s *search) matchKubernetes(g grant) {
+func (s *Search) matchKubernetes(g grant) {
 	if s.kubernetes.Verb == "" {
 		asked := requestOf(s.request)
 		s.kubernetes = rule.KubernetesWords(&asked)
@@ -117,7 +160,7 @@ func (s *search) matchKubernetes(g grant) {
 	}
 }
 
-func (s *search) matchOrigin(g grant) {
+func (s *Search) matchOrigin(g grant) {
 	if s.origin.Verb == "" {
 		asked := requestOf(s.request)
 		s.origin = rule.OriginWords(&asked)

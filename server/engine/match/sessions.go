@@ -1,6 +1,10 @@
 package match
 
 import (
+	"hash/maphash"
+	"math/bits"
+	"slices"
+
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -8,7 +12,7 @@ import (
 // has no sessions.
 type Sessions struct {
 	table *tables.Sessions
-	held  shards[holder, *Held]
+	held  holders
 }
 
 // holder is whom sessions are for, on which cluster.
@@ -16,9 +20,12 @@ type holder struct{ cluster, user string }
 
 // Held is what a user may hold on a cluster at some time, in the order of the keys.
 type Held struct {
+	holder
 	Sessions []*tables.Session
 	Debug    []*tables.DebugSession
 }
+
+func (h *Held) isEmpty() bool { return len(h.Sessions)+len(h.Debug) == 0 }
 
 // IndexSessions indexes a table, which may be nil. It shares equal parts with before, the
 // index of an earlier table or nil.
@@ -29,23 +36,80 @@ func IndexSessions(t *tables.Sessions, before *Sessions) *Sessions {
 	if before == nil {
 		before = &Sessions{table: new(tables.Sessions)}
 	}
-	held := before.held.edit()
+	held := before.held.clone()
 	for h := range changedHolders(t, before.table) {
-		names := t.Holders.At(h.cluster).At(h.user)
-		if len(names.Sessions)+len(names.Debug) == 0 {
-			held.drop(h)
-			continue
-		}
-		rows := new(Held)
-		for _, name := range names.Sessions {
-			rows.Sessions = append(rows.Sessions, t.Sessions.Find(name))
-		}
-		for _, key := range names.Debug {
-			rows.Debug = append(rows.Debug, t.Debug.Find(key))
-		}
-		held.set(h, rows)
+		held.set(heldBy(t, h))
 	}
-	return &Sessions{t, held.shards}
+	return &Sessions{t, held}
+}
+
+// holders finds what users hold by a hash of their names, so that a user without a session,
+// as most are, costs one line of memory.
+type holders struct {
+	entries []heldEntry // half of them are free, and their number is a power of two
+	used    int
+}
+
+// heldEntry is free without held. One that holds nothing any more stays until the entries
+// grow.
+type heldEntry struct {
+	hash uint64
+	held *Held
+}
+
+func (e *holders) clone() holders { return holders{slices.Clone(e.entries), e.used} }
+
+// at returns the entry of a holder, or the free one for it.
+func (e *holders) at(hash uint64, h holder) *heldEntry {
+	mask := len(e.entries) - 1
+	i := int(hash) & mask
+	for e.entries[i].held != nil && (e.entries[i].hash != hash || e.entries[i].held.holder != h) {
+		i = (i + 1) & mask
+	}
+	return &e.entries[i]
+}
+
+func (e *holders) find(h holder) *Held {
+	if len(e.entries) > 0 {
+		if held := e.at(maphash.String(shardSeed, h.user), h).held; held != nil {
+			return held
+		}
+	}
+	return noneHeld
+}
+
+// set adds what a holder holds to a copy that set owns, or replaces it.
+func (e *holders) set(held *Held) {
+	if 2*e.used >= len(e.entries) {
+		e.grow()
+	}
+	hash := maphash.String(shardSeed, held.user)
+	entry := e.at(hash, held.holder)
+	if entry.held == nil {
+		e.used++
+	}
+	*entry = heldEntry{hash, held}
+}
+
+// grow makes room, and leaves out those that hold nothing.
+func (e *holders) grow() {
+	holding := slices.DeleteFunc(slices.Clone(e.entries), func(entry heldEntry) bool { return entry.held == nil || entry.held.isEmpty() })
+	e.entries, e.used = make([]heldEntry, 16<<bits.Len(uint(len(holding)/4))), len(holding)
+	for _, entry := range holding {
+		*e.at(entry.hash, entry.held.holder) = entry
+	}
+}
+
+// heldBy returns the rows of a table for a holder.
+func heldBy(t *tables.Sessions, h holder) *Held {
+	names, rows := t.Holders.At(h.cluster).At(h.user), &Held{holder: h}
+	for _, name := range names.Sessions {
+		rows.Sessions = append(rows.Sessions, t.Sessions.Find(name))
+	}
+	for _, key := range names.Debug {
+		rows.Debug = append(rows.Debug, t.Debug.Find(key))
+	}
+	return rows
 }
 
 // changedHolders are the holders of rows that differ between two tables.
@@ -74,12 +138,10 @@ var noneHeld = new(Held)
 
 // Of returns what a user may hold on a cluster, which must not be modified.
 func (s *Sessions) Of(cluster, user string) *Held {
-	if s != nil {
-		if held, ok := s.held.find(holder{cluster, user}); ok {
-			return held
-		}
+	if s == nil {
+		return noneHeld
 	}
-	return noneHeld
+	return s.held.find(holder{cluster, user})
 }
 
 // Named returns the BreakglassSession with a name, or nil.

@@ -2,6 +2,7 @@ package match
 
 import (
 	"reflect"
+	"strconv"
 	"testing"
 
 	"github.com/writ-policy/writ/translator/tables"
@@ -36,7 +37,7 @@ func TestSessionsAreIndexedAgain(t *testing.T) {
 		last = IndexSessions(now, last)
 		anew := IndexSessions(now, nil)
 		for _, user := range []string{"a", "b", "c", "d"} {
-			if got, want := last.Of("c", user), anew.Of("c", user); !reflect.DeepEqual(got, want) {
+			if got, want := last.Of("c", user), anew.Of("c", user); !reflect.DeepEqual(got.Sessions, want.Sessions) || !reflect.DeepEqual(got.Debug, want.Debug) {
 				t.Errorf("table %d, %s: got %+v, want %+v", i, user, got, want)
 			}
 			held := now.Holders.At("c").At(user)
@@ -50,5 +51,30 @@ func TestSessionsAreIndexedAgain(t *testing.T) {
 		if got := last.Of("d", "a"); len(got.Sessions)+len(got.Debug) > 0 {
 			t.Errorf("table %d, another cluster: got %+v", i, got)
 		}
+	}
+}
+
+// Sessions of ever new users, on the same and on other clusters, do not fill the index, and each
+// is found while it is held.
+func TestUsersComeAndGo(t *testing.T) {
+	var held holders
+	for i := range 10_000 {
+		h := holder{cluster: string(rune('a' + i%3)), user: strconv.Itoa(i / 3)}
+		before := held
+		held = held.clone()
+		held.set(&Held{holder: h, Sessions: []*tables.Session{{User: h.user, Cluster: h.cluster}}})
+		if got := held.find(h); len(got.Sessions) != 1 || got.Sessions[0].User != h.user || got.Sessions[0].Cluster != h.cluster {
+			t.Fatalf("%+v is held, got %+v", h, got)
+		}
+		if got := before.find(h); len(got.Sessions) != 0 {
+			t.Fatalf("%+v is held before: %+v", h, got)
+		}
+		held.set(&Held{holder: h})
+		if got := held.find(h); len(got.Sessions) != 0 {
+			t.Fatalf("%+v is not held any more, got %+v", h, got)
+		}
+	}
+	if len(held.entries) > 64 {
+		t.Errorf("%d entries of none", len(held.entries))
 	}
 }

@@ -28,7 +28,7 @@ func (t *Tree) Subject(namespace string, group bool, name string) (reads tables.
 	if namespace == "" {
 		return cluster, isClusterWide, false
 	}
-	local, isLocal := t.subjects.find(hashIn(namespace, hash))
+	local, isLocal := t.subjects.find(hashNamespace(namespace).hashIn(hash))
 	return cluster | local, isClusterWide, isLocal
 }
 
@@ -39,15 +39,20 @@ func (s boundSubject) hash() uint64 {
 		hash = ^hash
 	}
 	if s.namespace != "" {
-		hash = hashIn(s.namespace, hash)
+		hash = hashNamespace(s.namespace).hashIn(hash)
 	}
 	return hash | 1<<63
 }
 
-// hashIn returns the hash in a namespace of a subject with a hash in the cluster.
-func hashIn(namespace string, hash uint64) uint64 {
-	return hash ^ bits.RotateLeft64(maphash.String(shardSeed, namespace), 32) | 1<<63
+// hashedNamespace is the hash of the name of a namespace.
+type hashedNamespace uint64
+
+func hashNamespace(name string) hashedNamespace {
+	return hashedNamespace(bits.RotateLeft64(maphash.String(shardSeed, name), 32))
 }
+
+// hashIn returns the hash in the namespace of a subject with a hash in the cluster.
+func (n hashedNamespace) hashIn(hash uint64) uint64 { return hash ^ uint64(n) | 1<<63 }
 
 const readsMask = 1<<8 - 1
 
