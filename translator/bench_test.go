@@ -2,7 +2,6 @@ package translator
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
@@ -91,7 +90,7 @@ groupNames: [group-%[3]d]
 
 // file is a file of a snapshot as a source makes it.
 func file(path, content string) source.File {
-	return source.File{Path: path, Content: []byte(content), Hash: sha256.Sum256([]byte(content))}
+	return source.NewFile(path, []byte(content))
 }
 
 func BenchmarkTranslate(b *testing.B) {
@@ -107,7 +106,7 @@ func BenchmarkTranslate(b *testing.B) {
 			b.ReportAllocs()
 			translator := New(Options{})
 			mustTranslate(b, translator, snapshot)
-			first := string(snapshot.Files[0].Content)
+			first := string(snapshot.Files[0].Content.Bytes())
 			turn := 0
 			for b.Loop() {
 				turn++
@@ -134,7 +133,7 @@ func BenchmarkPhases(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		var documents []syntax.Document
 		for _, f := range generated(n).Files {
-			some := Kinds().Decode(f.Path, f.Content, syntax.Options{}).Documents
+			some := Kinds().Decode(f.Path, f.Content.Bytes(), syntax.Options{}).Documents
 			documents = append(documents, some...)
 		}
 		p := &phases{families: registered()}

@@ -20,7 +20,7 @@ func TestReadyIsTheConditionOfAnObject(t *testing.T) {
 		isObject bool
 		want     string
 	}{{"True", true, "true"}, {"False", true, "false"}, {"Unknown", true, "false"}, {"False", false, "null"}} {
-		file := source.File{Path: "e.json", Content: []byte(strings.Replace(ready, "STATUS", row.status, 1)), Object: row.isObject}
+		file := source.File{Path: "e.json", Content: source.TextOf([]byte(strings.Replace(ready, "STATUS", row.status, 1))), Object: row.isObject}
 		if row.isObject {
 			file.Path = "kube:BreakglassEscalation/bg/fix"
 		}

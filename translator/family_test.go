@@ -20,7 +20,7 @@ import (
 func translateBells(t *testing.T, documents string) (*translator.Result, diag.List) {
 	t.Helper()
 	translator := translator.NewWith(translator.Options{}, func() translator.Family { return new(bell.Family) })
-	return translator.Translate(t.Context(), source.Snapshot{Files: []source.File{{Path: "bells.yaml", Content: []byte(documents)}}})
+	return translator.Translate(t.Context(), source.Snapshot{Files: []source.File{source.NewFile("bells.yaml", []byte(documents))}})
 }
 
 const bells = `

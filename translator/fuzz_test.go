@@ -18,9 +18,9 @@ func FuzzTranslate(f *testing.F) {
 		var documents, rego string
 		for _, file := range g.snapshot("").Files {
 			if strings.HasSuffix(file.Path, ".rego") {
-				rego = string(file.Content)
+				rego = string(file.Content.Bytes())
 			} else {
-				documents += "---\n" + string(file.Content)
+				documents += "---\n" + string(file.Content.Bytes())
 			}
 		}
 		f.Add(documents, rego)

@@ -1,7 +1,6 @@
 package translator_test
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,7 +86,7 @@ func closures(n int) string {
 
 func snapshotOf(files map[string]string) (snapshot source.Snapshot) {
 	for path, content := range files {
-		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(content), Hash: sha256.Sum256([]byte(content))})
+		snapshot.Files = append(snapshot.Files, source.NewFile(path, []byte(content)))
 	}
 	return snapshot
 }

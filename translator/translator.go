@@ -10,7 +10,7 @@
 // own way to see that. Decoded files are kept by path and content, so a document
 // that is the same pointer has not changed. Resolving keeps the names, lowering
 // the rows of roles and bindings, which come by the hundred thousand; their tables share
-// their pieces with those before, and a piece its JSON. What there is less of is made
+// their pieces with those before, and a piece the hash of its JSON. What there is less of is made
 // anew. Nothing has two ways: the first snapshot is a change of nothing.
 package translator
 
@@ -186,14 +186,15 @@ func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options, before *
 			d = &decoded{Former: syntax.Former{File: syntax.File{List: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}}}
 		}
 	}()
-	d = &decoded{hash: file.Hash, Former: syntax.Former{Content: file.Content, Options: o}}
+	d = &decoded{hash: file.Hash, Former: syntax.Former{Content: file.Content.Bytes, Options: o}}
+	content := file.Content.Bytes()
 	switch {
 	case file.Object:
-		d.File = kinds.DecodeObject(file.Path, file.Content, o)
+		d.File = kinds.DecodeObject(file.Path, content, o)
 	case before == nil:
-		d.File = kinds.Decode(file.Path, file.Content, o)
+		d.File = kinds.Decode(file.Path, content, o)
 	default:
-		d.File = kinds.DecodeAgain(file.Path, file.Content, o, &before.Former)
+		d.File = kinds.DecodeAgain(file.Path, content, o, &before.Former)
 	}
 	return d
 }

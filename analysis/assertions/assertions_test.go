@@ -2,7 +2,6 @@ package assertions_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"path"
@@ -34,7 +33,7 @@ var now = time.Unix(0, 0)
 func snapshotOf(files map[string]string) source.Snapshot {
 	var out source.Snapshot
 	for name, content := range files {
-		f := source.File{Path: name, Content: []byte(content), Hash: sha256.Sum256([]byte(content))}
+		f := source.NewFile(name, []byte(content))
 		out.Files = append(out.Files, f)
 	}
 	slices.SortFunc(out.Files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })

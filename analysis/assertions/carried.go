@@ -2,7 +2,6 @@ package assertions
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -56,7 +55,7 @@ func carriedFiles(files map[string]string, name string) (source.Snapshot, diag.L
 		}
 		if isBelow {
 			content := []byte(files[file])
-			out.Files = append(out.Files, source.File{Path: within, Content: content, Hash: sha256.Sum256(content)})
+			out.Files = append(out.Files, source.NewFile(within, content))
 		}
 	}
 	if len(out.Files) == 0 {
@@ -87,7 +86,7 @@ func (s *Set) References(ctx context.Context) (map[string]string, error) {
 			if len(snapshot.Files) == 1 && filepath.Base(f.Path) == path.Base(name) {
 				at = name // it is a file itself
 			}
-			out[at] = string(f.Content)
+			out[at] = string(f.Content.Bytes())
 		}
 	}
 	return out, nil

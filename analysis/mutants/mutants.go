@@ -121,8 +121,8 @@ func (r *run) try(ctx context.Context, s *site) error {
 	mutant.Files = slices.Clone(mutant.Files)
 	for i := range mutant.Files {
 		if f := &mutant.Files[i]; f.Path == s.document.file.Path {
-			f.Content = s.content()
-			f.Hash = sha256.Sum256(f.Content)
+			content := s.content()
+			f.Content, f.Hash = source.TextOf(content), sha256.Sum256(content)
 		}
 	}
 	r.SetNow(r.Now)

@@ -2,7 +2,6 @@ package mutants_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func score(t *testing.T, list string) *mutants.Report {
 	now := func() time.Time { return at }
 	var snapshot source.Snapshot
 	for _, f := range [][2]string{{"assert.yaml", "apiVersion: writ.dev/v1\nkind: Assertions\nmetadata: {name: d}\nspec:\n  assertions:\n" + list}, {"policy.yaml", policy}} {
-		snapshot.Files = append(snapshot.Files, source.File{Path: f[0], Content: []byte(f[1]), Hash: sha256.Sum256([]byte(f[1]))})
+		snapshot.Files = append(snapshot.Files, source.NewFile(f[0], []byte(f[1])))
 	}
 	c := &assertions.Compiler{Activate: func(ctx context.Context, b *bundles.Bundle) (*diff.Side, error) {
 		e, err := engine.Activate(ctx, b, engine.Options{Now: now})

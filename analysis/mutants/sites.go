@@ -63,7 +63,7 @@ func read(snapshot source.Snapshot) *directory {
 		if f.Object || strings.HasSuffix(f.Path, ".rego") {
 			continue
 		}
-		documents, err := parse(f.Content)
+		documents, err := parse(f.Content.Bytes())
 		if err != nil {
 			continue
 		}
@@ -212,7 +212,7 @@ func (s *site) content() []byte {
 		n = n.Content[i]
 	}
 	s.apply(value{n})
-	return write(f.Content, f.documents, s.document.root, root)
+	return write(f.Content.Bytes(), f.documents, s.document.root, root)
 }
 
 // source returns the line that is changed.

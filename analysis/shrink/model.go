@@ -142,7 +142,7 @@ func NewModel(r *translator.Result, files []source.File, o *Options) (*Model, er
 	}
 	texts := make(map[string][]byte)
 	for _, f := range files {
-		texts[f.Path] = f.Content
+		texts[f.Path] = f.Content.Bytes()
 	}
 	for i, d := range r.Directory.Documents() {
 		doc := document{header: d.Meta(), order: i}

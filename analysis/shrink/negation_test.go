@@ -43,7 +43,7 @@ userNames: [u]
 		verb, resource, _ := strings.Cut(r, " ")
 		fmt.Fprintf(&log, `{"user":"u","verb":%q,"resource":%q,"namespace":"shop"}`+"\n", verb, resource)
 	}
-	before := load(t, []source.File{{Path: "a.yaml", Content: []byte(documents)}})
+	before := load(t, []source.File{source.NewFile("a.yaml", []byte(documents))})
 	facts := statement.FactsOf(before.side.World)
 	m, u := before.use(t, log.String(), facts, &shrink.Options{})
 	change, err := m.Shrink(u, false)

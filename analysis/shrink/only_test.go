@@ -52,7 +52,7 @@ func TestRulesThatStayStillGrant(t *testing.T) {
 			for _, verb := range strings.Fields(test.log) {
 				fmt.Fprintf(&log, `{"user":"u","verb":%q,"resource":"pods","namespace":"shop"}`+"\n", verb)
 			}
-			before := load(t, []source.File{{Path: "a.yaml", Content: []byte(test.documents)}})
+			before := load(t, []source.File{source.NewFile("a.yaml", []byte(test.documents))})
 			facts := statement.FactsOf(before.side.World)
 			for _, noSplit := range []bool{false, true} {
 				o := &shrink.Options{Only: test.only, NoSplit: noSplit}

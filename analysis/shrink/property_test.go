@@ -35,7 +35,7 @@ type revision struct {
 func load(t *testing.T, files []source.File) *revision {
 	t.Helper()
 	for i := range files {
-		files[i].Hash = sha256.Sum256(files[i].Content)
+		files[i].Hash = sha256.Sum256(files[i].Content.Bytes())
 	}
 	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), source.Snapshot{Files: files})
 	if result == nil {
@@ -59,7 +59,7 @@ func (r *revision) decide(ctx context.Context, _ time.Time, point string, q deci
 func textOf(files []source.File) string {
 	var out strings.Builder
 	for _, f := range files {
-		out.Write(f.Content)
+		out.Write(f.Content.Bytes())
 	}
 	return out.String()
 }
@@ -86,7 +86,7 @@ func (r *revision) with(t *testing.T, texts map[string][]byte) *revision {
 	var files []source.File
 	for _, f := range r.files {
 		if text, isChanged := texts[f.Path]; isChanged && text != nil {
-			files = append(files, source.File{Path: f.Path, Content: text})
+			files = append(files, source.NewFile(f.Path, text))
 		} else if !isChanged {
 			files = append(files, f)
 		}
@@ -102,12 +102,12 @@ func TestShrinkKeepsEachEvent(t *testing.T) {
 		w := revisions.Random{Rand: rand.New(rand.NewPCG(seed, 11))}
 		var files []source.File
 		for i, d := range w.Documents() {
-			files = append(files, source.File{Path: fmt.Sprintf("f%d.yaml", i%4), Content: []byte(fmt.Sprintf("---\n# document %d\n%s\n", i, d))})
+			files = append(files, source.NewFile(fmt.Sprintf("f%d.yaml", i%4), []byte(fmt.Sprintf("---\n# document %d\n%s\n", i, d))))
 		}
 		slices.SortStableFunc(files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
 		for i := len(files) - 1; i > 0; i-- {
 			if files[i].Path == files[i-1].Path {
-				files[i-1].Content = append(files[i-1].Content, files[i].Content...)
+				files[i-1].Content = source.TextOf(slices.Concat(files[i-1].Content.Bytes(), files[i].Content.Bytes()))
 				files = slices.Delete(files, i, i+1)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -60,7 +59,7 @@ subjects: [{kind: Group, name: %q}]
 func built(t testing.TB, group string, sequence int64) *bundles.Bundle {
 	t.Helper()
 	content := fmt.Appendf(nil, documents, group)
-	file := source.File{Path: "rbac.yaml", Content: content, Hash: sha256.Sum256(content)}
+	file := source.NewFile("rbac.yaml", content)
 	r, list := translator.New(translator.Options{Tests: true}).Translate(t.Context(), source.Snapshot{Files: []source.File{file}})
 	if list.HasErrors() {
 		t.Fatal(list)

@@ -37,7 +37,7 @@ userNames: ["system:serviceaccount:hammer:builder"]
 // BenchmarkFacts is the webhook over a connection with and without a look-up at an API server,
 // which answers at once: what the look-up costs writ, and not the network.
 func BenchmarkFacts(b *testing.B) {
-	result, list := translator.New(translator.Options{}).Translate(b.Context(), source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(byLabels)}}})
+	result, list := translator.New(translator.Options{}).Translate(b.Context(), source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(byLabels))}})
 	if result == nil {
 		b.Fatal(list)
 	}

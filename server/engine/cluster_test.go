@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
 	"strings"
 	"testing"
 
@@ -42,7 +41,7 @@ func activateCluster(t *testing.T, from *translator.Translator, cluster string, 
 
 func activateTenants(t *testing.T, from *translator.Translator, cluster, documents string, last *Engine) *Engine {
 	t.Helper()
-	snapshot := source.Snapshot{Cluster: cluster, Files: []source.File{{Path: "p.yaml", Content: []byte(documents), Hash: sha256.Sum256([]byte(documents))}}}
+	snapshot := source.Snapshot{Cluster: cluster, Files: []source.File{source.NewFile("p.yaml", []byte(documents))}}
 	result, list := from.Translate(t.Context(), snapshot)
 	if result == nil {
 		t.Fatal(list)

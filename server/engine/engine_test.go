@@ -76,7 +76,7 @@ func activate(tb testing.TB, access *tables.Access) *Engine {
 
 func activateDocuments(tb testing.TB, documents string, o Options) *Engine {
 	tb.Helper()
-	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
+	snapshot := source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(documents))}}
 	result, list := translator.New(translator.Options{}).Translate(tb.Context(), snapshot)
 	if result == nil {
 		tb.Fatal(list)

@@ -25,7 +25,7 @@ metadata: {name: b}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}
 subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]
 `
-	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(roles)}}}
+	snapshot := source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(roles))}}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
 	if result == nil {
 		t.Fatal(list)
@@ -71,7 +71,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]
 // only if one of them changed.
 func TestOtherTestsKeepTheCompiledRules(t *testing.T) {
 	first := activateDocuments(t, ofClusters, Options{})
-	result, list := translator.New(translator.Options{Tests: true}).Translate(t.Context(), source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(ofClusters)}}})
+	result, list := translator.New(translator.Options{Tests: true}).Translate(t.Context(), source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(ofClusters))}})
 	if result == nil {
 		t.Fatal(list)
 	}

@@ -53,7 +53,7 @@ func activateRead(t *testing.T, files map[string]string) *Engine {
 	t.Helper()
 	var snapshot source.Snapshot
 	for path, content := range files {
-		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(content)})
+		snapshot.Files = append(snapshot.Files, source.NewFile(path, []byte(content)))
 	}
 	return activateSnapshot(t, snapshot)
 }

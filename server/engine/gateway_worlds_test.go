@@ -108,13 +108,13 @@ func TestGatewayTablesDecideCrowdedGateways(t *testing.T) {
 
 // Of routes from a cluster that tie, the older one takes the request.
 func TestGatewayTablesKnowTheAgeOfObjects(t *testing.T) {
-	snapshot := source.Snapshot{Files: []source.File{{Path: "g.yaml", Content: []byte(
+	snapshot := source.Snapshot{Files: []source.File{source.NewFile("g.yaml", []byte(
 		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g, namespace: n}, spec: {gatewayClassName: c, listeners: [{name: l, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]}}`,
-	)}}}
+	))}}
 	for namespace, year := range map[string]string{"a": "2026", "b": "2025"} {
-		snapshot.Files = append(snapshot.Files, source.File{Path: "HTTPRoute " + namespace + "/r", Object: true, Content: []byte(
+		snapshot.Files = append(snapshot.Files, source.File{Path: "HTTPRoute " + namespace + "/r", Object: true, Content: source.TextOf([]byte(
 			`{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"` + namespace + `","creationTimestamp":"` + year +
-				`-01-01T00:00:00Z"},"spec":{"parentRefs":[{"name":"g","namespace":"n"}],"rules":[{"name":"all"}]}}`)})
+				`-01-01T00:00:00Z"},"spec":{"parentRefs":[{"name":"g","namespace":"n"}],"rules":[{"name":"all"}]}}`))})
 	}
 	e := activateSnapshot(t, snapshot)
 	r, err := decision.DecodeGateway([]byte(`{"request":{"host":"h","method":"GET","path":"/"}}`))

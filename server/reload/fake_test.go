@@ -77,7 +77,7 @@ func (d *documents) Snapshot(context.Context) (source.Snapshot, diag.List, error
 	}
 	s := source.Snapshot{Commit: d.at, Stale: d.stale}
 	for path, content := range d.files {
-		f := source.File{Path: path, Content: []byte(content)}
+		f := source.NewFile(path, []byte(content))
 		copy(f.Hash[:], content)
 		s.Files = append(s.Files, f)
 	}
@@ -102,7 +102,7 @@ type words struct{ translated int }
 
 func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Result, diag.List) {
 	w.translated++
-	content := string(s.Files[0].Content)
+	content := string(s.Files[0].Content.Bytes())
 	at := diag.Position{File: s.Files[0].Path, Line: 3, Column: 7}
 	var list diag.List
 	switch word, _, _ := strings.Cut(content, " "); word {

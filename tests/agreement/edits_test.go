@@ -3,7 +3,6 @@ package agreement
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -55,7 +54,7 @@ func TestEditedDirectoryIsWhatItsFilesSay(t *testing.T) {
 		t.Run(fmt.Sprintf("deny-%d", seed), func(t *testing.T) { editAll(t, seed, deny, world) })
 		files := make(map[string]string)
 		for _, file := range examples.Files {
-			files[file.Path] = string(file.Content)
+			files[file.Path] = string(file.Content.Bytes())
 		}
 		t.Run(fmt.Sprintf("examples-%d", seed), func(t *testing.T) { editAll(t, seed, files, world) })
 	}
@@ -204,7 +203,7 @@ func snapshotOfTexts(files map[string]string) source.Snapshot {
 	var s source.Snapshot
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		content := []byte(files[name])
-		s.Files = append(s.Files, source.File{Path: name, Content: content, Hash: sha256.Sum256(content)})
+		s.Files = append(s.Files, source.NewFile(name, content))
 	}
 	return s
 }

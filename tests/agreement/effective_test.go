@@ -150,7 +150,7 @@ func everyPath(t *testing.T, seed uint64, files map[string]string, kind string) 
 func snapshotOf(files map[string]string) source.Snapshot {
 	var snapshot source.Snapshot
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(files[path])})
+		snapshot.Files = append(snapshot.Files, source.NewFile(path, []byte(files[path])))
 	}
 	return snapshot
 }

@@ -3,7 +3,6 @@ package agreement
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -156,7 +155,7 @@ func (d *exampleDir) visit(place string, n *yaml.Node) {
 func (d *exampleDir) snapshot() source.Snapshot {
 	var s source.Snapshot
 	add := func(path string, content []byte) {
-		s.Files = append(s.Files, source.File{Path: path, Content: content, Hash: sha256.Sum256(content)})
+		s.Files = append(s.Files, source.NewFile(path, content))
 	}
 	for path, list := range d.documents {
 		var all []string

@@ -3,7 +3,6 @@
 package authzen
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -47,7 +46,7 @@ func serve(t *testing.T, files map[string]string, change func(*api.Options)) htt
 	t.Helper()
 	var snapshot source.Snapshot
 	for path, content := range files {
-		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(content), Hash: sha256.Sum256([]byte(content))})
+		snapshot.Files = append(snapshot.Files, source.NewFile(path, []byte(content)))
 	}
 	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), snapshot)
 	if result == nil {

@@ -238,7 +238,7 @@ func watchedOf(ctx context.Context, w *world, file string) (*watched, error) {
 func (s *watched) change(text []byte) error {
 	s.snapshot.Files = slices.Clone(s.snapshot.Files)
 	f := &s.snapshot.Files[s.at]
-	f.Content, f.Hash = text, sha256.Sum256(text)
+	f.Content, f.Hash = source.TextOf(text), sha256.Sum256(text)
 	return nil
 }
 

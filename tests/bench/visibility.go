@@ -109,7 +109,7 @@ spec:
 // activateText activates the documents of one file.
 func activateText(documents string) (*engine.Engine, error) {
 	ctx := context.Background()
-	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
+	snapshot := source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(documents))}}
 	result, list := translator.New(translator.Options{}).Translate(ctx, snapshot)
 	if result == nil {
 		return nil, fmt.Errorf("the documents do not translate: %v", list)

@@ -43,7 +43,7 @@ spec:
 
 func activate(t *testing.T, documents string, o engine.Options) *engine.Engine {
 	t.Helper()
-	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
+	snapshot := source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(documents))}}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
 	if result == nil {
 		t.Fatal(list)

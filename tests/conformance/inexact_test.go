@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"crypto/sha256"
 	"io/fs"
 	"maps"
 	"os"
@@ -84,7 +83,7 @@ func withoutOne(t *testing.T, folder string) *diff.Report {
 			if n > 0 {
 				name = strings.TrimSuffix(name, filepath.Ext(name)) + strings.Repeat("-", n) + filepath.Ext(name)
 			}
-			files = append(files, source.File{Path: name, Content: []byte(text), Hash: sha256.Sum256([]byte(text))})
+			files = append(files, source.NewFile(name, []byte(text)))
 		}
 		return err
 	})

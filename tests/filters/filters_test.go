@@ -32,7 +32,7 @@ func activateAt(t *testing.T, documents []map[string]any, now func() time.Time) 
 	t.Helper()
 	var files []source.File
 	for i, d := range documents {
-		files = append(files, source.File{Path: fmt.Sprintf("d%d.json", i), Content: encode(d)})
+		files = append(files, source.NewFile(fmt.Sprintf("d%d.json", i), encode(d)))
 	}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: files})
 	if result == nil {

@@ -70,7 +70,7 @@ func (f *fleet) build(t *testing.T, sequence int) *bundles.Bundle {
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [{kind: User, name: u%d}]}
 `, sequence)
-	files := []source.File{{Path: "all.yaml", Content: []byte(text)}}
+	files := []source.File{source.NewFile("all.yaml", []byte(text))}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: files})
 	if result == nil {
 		t.Fatal(list)

@@ -2,7 +2,6 @@ package hostile
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"log/slog"
 	"net/http"
@@ -176,7 +175,7 @@ func try(ctx context.Context, snapshot source.Snapshot) (answers.Trial, error) {
 
 func (s *site) snapshot() (all source.Snapshot) {
 	for path, content := range s.files {
-		all.Files = append(all.Files, source.File{Path: path, Content: []byte(content), Hash: sha256.Sum256([]byte(content))})
+		all.Files = append(all.Files, source.NewFile(path, []byte(content)))
 	}
 	slices.SortFunc(all.Files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
 	return all

@@ -3,7 +3,6 @@ package opadata
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -85,7 +84,7 @@ func buildOf(t *testing.T, documents string) *bundles.Bundle {
 	t.Helper()
 	var snapshot source.Snapshot
 	for path, text := range map[string]string{"a.yaml": documents, "weekend.rego": extension} {
-		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(text), Hash: sha256.Sum256([]byte(text))})
+		snapshot.Files = append(snapshot.Files, source.NewFile(path, []byte(text)))
 	}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
 	if result == nil {

@@ -30,7 +30,7 @@ func Of(t *testing.T, documents []string) *diff.Side {
 }
 
 func files(documents []string) []source.File {
-	return []source.File{{Path: "all.yaml", Content: []byte(strings.Join(documents, "\n---\n"))}}
+	return []source.File{source.NewFile("all.yaml", []byte(strings.Join(documents, "\n---\n")))}
 }
 
 // OfFiles translates the documents of files and activates them. It returns nil and the

@@ -81,7 +81,7 @@ func TestWidenings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			side, diagnostics := revisions.OfFiles(t, []source.File{{Path: "rbac.yaml", Content: content}})
+			side, diagnostics := revisions.OfFiles(t, []source.File{source.NewFile("rbac.yaml", content)})
 			if side == nil {
 				t.Fatal(diagnostics)
 			}

@@ -45,7 +45,7 @@ func newAnalysis(t *translator.Translator, snapshot source.Snapshot) *Analysis {
 		byTarget: make(map[directory.Identity][]name),
 	}
 	for _, f := range snapshot.Files {
-		a.contents[f.Path] = f.Content
+		a.contents[f.Path] = f.Content.Bytes()
 	}
 	for _, d := range t.Documents() {
 		h := d.Meta()

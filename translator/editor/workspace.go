@@ -2,7 +2,6 @@ package editor
 
 import (
 	"context"
-	"crypto/sha256"
 	"os"
 	"path"
 	"path/filepath"
@@ -145,7 +144,7 @@ func (w *Workspace) snapshot(ctx context.Context) (source.Snapshot, diag.List, e
 
 func fileOf(file, text string) source.File {
 	content := []byte(text)
-	return source.File{Path: file, Content: content, Hash: sha256.Sum256(content)}
+	return source.NewFile(file, content)
 }
 
 // isNew reports whether an open file would be read if it were stored.

@@ -35,7 +35,7 @@ func (o *Origin) Controls(name string, patterns, file []byte, noIgnore bool, rul
 		var read settings.File
 		read, list = settings.Read(settings.Path, file)
 		o.Settings, o.Accepted = read.Settings, read.Accepted
-		o.SettingsFile = File{Path: settings.Path, Content: file, Hash: sha256.Sum256(file)}
+		o.SettingsFile = NewFile(settings.Path, file)
 		if !noIgnore {
 			rules = rules.WithPatterns(name, read.Ignore)
 		}

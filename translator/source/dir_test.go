@@ -55,7 +55,7 @@ func snapshotOf(t *testing.T, d *Directory) (files, diagnostics []string) {
 	snapshot, list, err := d.Snapshot(context.Background())
 	check(t, err)
 	for _, f := range snapshot.Files {
-		files = append(files, f.Path+"="+string(f.Content))
+		files = append(files, f.Path+"="+string(f.Content.Bytes()))
 	}
 	for _, d := range list {
 		diagnostics = append(diagnostics, d.File+" "+string(d.Code))

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -58,7 +57,7 @@ func (f *filesReader) add(name string) {
 		f.list.Add(rejection.At(name))
 		return
 	}
-	f.files = append(f.files, File{Path: name, Content: content, Hash: sha256.Sum256(content)})
+	f.files = append(f.files, NewFile(name, content))
 }
 
 // ignores reports whether patterns leave out a file or a folder that contains it.

@@ -71,7 +71,11 @@ func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 				return err
 			}
 			progress.FromContext(ctx).Count(1, "files read")
-			read[i] = cachedFile{stamp: e.stamp, readAt: now, file: File{Path: e.path, Content: content, Hash: sha256.Sum256(content)}}
+			file := old[e.path].file
+			if file.Path == "" || file.Hash != sha256.Sum256(content) {
+				file = NewFile(e.path, content)
+			}
+			read[i] = cachedFile{stamp: e.stamp, readAt: now, file: file}
 			return nil
 		})
 	}

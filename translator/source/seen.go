@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"maps"
 	"os"
@@ -112,7 +111,7 @@ func (d *Directory) keep(l *listing, files []File, c changes) {
 	}
 	whole := &wholeReading{root: l.root, top: l.top, files: files, origin: l.origin, diagnostics: l.diagnostics, ignored: l.ignoredFolders}
 	for _, f := range files {
-		whole.total += int64(len(f.Content))
+		whole.total += int64(f.Content.Len())
 	}
 	d.whole = whole
 }
@@ -188,8 +187,8 @@ func (w *wholeReading) read(l *listing, changed []string) (entries []entry, err 
 		case err != nil:
 			return nil, errWhole
 		}
-		w.total += int64(len(content) - len(w.files[at].Content))
-		w.files[at] = File{Path: name, Content: content, Hash: sha256.Sum256(content)}
+		w.total += int64(len(content) - w.files[at].Content.Len())
+		w.files[at] = NewFile(name, content)
 		entries = append(entries, e)
 	}
 	if w.total > l.d.o.Limits.MaxBytes {

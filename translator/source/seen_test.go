@@ -145,7 +145,7 @@ func TestSnapshotOfWatchedDirectory(t *testing.T) {
 
 func textOf(s Snapshot) (out []string) {
 	for _, f := range s.Files {
-		out = append(out, f.Path+"="+string(f.Content))
+		out = append(out, f.Path+"="+string(f.Content.Bytes()))
 	}
 	return out
 }
@@ -227,7 +227,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 		texts := textOf(snapshot)
 		var numbers []int
 		for _, f := range snapshot.Files {
-			n, err := strconv.Atoi(string(f.Content))
+			n, err := strconv.Atoi(string(f.Content.Bytes()))
 			check(t, err)
 			numbers = append(numbers, -n)
 		}

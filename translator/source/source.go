@@ -45,9 +45,8 @@ type Source interface {
 type File struct {
 	// Path is relative to the policy directory, with slashes. It begins with the name of
 	// the source if the snapshot has several.
-	Path string
-	// Content is shared between snapshots and must not be changed.
-	Content []byte
+	Path    string
+	Content Text
 	// Hash is the SHA-256 of Content.
 	Hash [sha256.Size]byte
 	// Origin is the index of the source in Snapshot.Origins.

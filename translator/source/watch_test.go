@@ -77,7 +77,7 @@ func (w *watcher) waitFor(want ...string) {
 		snapshot, _, err = w.d.Snapshot(context.Background())
 		got = nil
 		for _, f := range snapshot.Files {
-			got = append(got, f.Path+"="+string(f.Content))
+			got = append(got, f.Path+"="+string(f.Content.Bytes()))
 		}
 		if err == nil && slices.Equal(got, want) {
 			return

@@ -227,7 +227,8 @@ func looksLikeJSON(content []byte) bool {
 
 // Former is what a file was decoded to before.
 type Former struct {
-	Content []byte // shared, not to be changed
+	// Content returns the text.
+	Content func() []byte
 	Options Options
 	File
 }
@@ -238,7 +239,7 @@ func (f *Former) decoded(parts []part, o Options) []*decoded {
 	if f == nil || f.Options != o || len(f.List)+len(f.Undecoded) > 0 {
 		return nil
 	}
-	content, err := Readable(f.Content)
+	content, err := Readable(f.Content())
 	if err != nil {
 		return nil
 	}

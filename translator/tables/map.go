@@ -11,7 +11,7 @@ import (
 
 // Map is an immutable map in the order of its keys. It consists of pieces, which depend on its
 // keys alone. A map made from another one shares the pieces without a changed key, including
-// their JSON, so that the cost of a change depends on the size of a piece and not of the map.
+// the hash of their JSON, so that the cost of a change depends on the size of a piece and not of the map.
 // The zero value is empty. In JSON it is an object.
 type Map[V any] struct {
 	pieces []*piece[V]

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -60,19 +61,27 @@ func (p *piece[V]) json() []part {
 		p.parts = slices.Clip(out.parts)
 		return p.parts
 	}
-	var out bytes.Buffer
+	out := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(out)
+	out.Reset()
+	p.writeLine(out)
+	p.parts = []part{{line: &line{sha256.Sum256(out.Bytes()), out.Len(), p}}}
+	return p.parts
+}
+
+// buffers are for lines of which only the hash is kept.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// writeLine writes the rows as a line of JSON.
+func (p *piece[V]) writeLine(out *bytes.Buffer) {
 	for i, r := range p.rows {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		writeJSON(&out, r.key)
+		writeJSON(out, r.key)
 		out.WriteByte(':')
-		writeJSON(&out, r.value)
+		writeJSON(out, r.value)
 	}
-	text := bytes.Clone(out.Bytes())
-	sum := sha256.Sum256(text)
-	p.parts = []part{{text, &sum}}
-	return p.parts
 }
 
 // writeJSON writes JSON with text as it is written and no line end.

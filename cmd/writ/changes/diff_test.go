@@ -21,7 +21,7 @@ import (
 func oldBundle(t *testing.T, path string) {
 	t.Helper()
 	document := `{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: d}, spec: {rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]}}`
-	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: []source.File{{Path: "d.yaml", Content: []byte(document)}}})
+	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: []source.File{source.NewFile("d.yaml", []byte(document))}})
 	if result == nil {
 		t.Fatal(list)
 	}

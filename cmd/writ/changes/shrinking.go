@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -89,7 +90,7 @@ func (r *shrinking) load(ctx context.Context, from source.Snapshot, files map[st
 			continue
 		}
 		if isChanged {
-			f.Content, f.Hash = text, sha256.Sum256(text)
+			f.Content, f.Hash = source.TextOf(text), sha256.Sum256(text)
 		}
 		next.Files = append(next.Files, f)
 	}
@@ -271,11 +272,11 @@ func (r *shrinking) date(ctx context.Context) error {
 func (r *shrinking) texts() map[string][]byte {
 	left := make(map[string][]byte)
 	for _, f := range r.after.snapshot.Files {
-		left[f.Path] = f.Content
+		left[f.Path] = f.Content.Bytes()
 	}
 	out := make(map[string][]byte)
 	for _, f := range r.before.snapshot.Files {
-		if text := left[f.Path]; text == nil || string(text) != string(f.Content) {
+		if text := left[f.Path]; text == nil || !bytes.Equal(text, f.Content.Bytes()) {
 			out[f.Path] = text
 		}
 	}
@@ -288,7 +289,7 @@ func (r *shrinking) patch() string {
 	var out strings.Builder
 	for _, f := range r.before.snapshot.Files {
 		if text, isChanged := texts[f.Path]; isChanged {
-			out.WriteString(edit.Patch(f.Path, f.Content, text))
+			out.WriteString(edit.Patch(f.Path, f.Content.Bytes(), text))
 		}
 	}
 	return out.String()

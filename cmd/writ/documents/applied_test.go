@@ -15,7 +15,7 @@ func part(t *testing.T, isCluster bool, files map[string]string) Part {
 	t.Helper()
 	s := source.Snapshot{Origins: []source.Origin{{Cluster: isCluster}}}
 	for path, content := range files {
-		s.Files = append(s.Files, source.File{Path: path, Content: []byte(content), Hash: sha256.Sum256([]byte(content)), Object: isCluster})
+		s.Files = append(s.Files, source.File{Path: path, Content: source.TextOf([]byte(content)), Hash: sha256.Sum256([]byte(content)), Object: isCluster})
 	}
 	decoder := translator.New(translator.Options{AllowEmpty: true})
 	decoder.Translate(t.Context(), s)
@@ -29,10 +29,10 @@ func contentOf(t *testing.T, s source.Snapshot, path string) string {
 	t.Helper()
 	for _, f := range s.Files {
 		if f.Path == path {
-			if f.Hash != sha256.Sum256(f.Content) {
+			if f.Hash != sha256.Sum256(f.Content.Bytes()) {
 				t.Errorf("%s: the hash is of another content", path)
 			}
-			return string(f.Content)
+			return string(f.Content.Bytes())
 		}
 	}
 	t.Fatalf("no file %s", path)
@@ -121,7 +121,8 @@ func TestApplyReplacesAsAWhole(t *testing.T) {
 // A document that cannot be read by two readers alike is not applied.
 func TestApplyRefuses(t *testing.T) {
 	base := part(t, false, map[string]string{"a.yaml": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\nrules: []\n"})
-	base.Snapshot.Files[0].Content = append([]byte("x: {<<: {a: 1}}\n---\n"), base.Snapshot.Files[0].Content...)
+	content := &base.Snapshot.Files[0].Content
+	*content = source.TextOf(append([]byte("x: {<<: {a: 1}}\n---\n"), content.Bytes()...))
 	if _, err := Apply(base, base, nil, time.Now()); err == nil || !strings.Contains(err.Error(), "merge keys") {
 		t.Errorf("got %v", err)
 	}

@@ -93,7 +93,7 @@ func (r *Translation) takeOut(path string, id identity) error {
 			continue
 		}
 		var left []map[string]any
-		decoder := yaml.NewDecoder(bytes.NewReader(file.Content))
+		decoder := yaml.NewDecoder(bytes.NewReader(file.Content.Bytes()))
 		for {
 			var one map[string]any
 			err := decoder.Decode(&one)
@@ -145,6 +145,6 @@ func listFile(file source.File, documents []map[string]any) source.File {
 	if err != nil {
 		panic(err) // documents are made of maps, lists and scalars
 	}
-	file.Content, file.Hash, file.Object = content, sha256.Sum256(content), false
+	file.Content, file.Hash, file.Object = source.TextOf(content), sha256.Sum256(content), false
 	return file
 }

@@ -120,12 +120,12 @@ func skippedOf(list []syntax.Skipped) []skippedDocument {
 func (r *Translation) text(file string) []byte {
 	for _, origin := range r.snapshot.Origins {
 		if origin.SettingsFile.Path == file {
-			return origin.SettingsFile.Content
+			return origin.SettingsFile.Content.Bytes()
 		}
 	}
 	for _, f := range r.snapshot.Files {
 		if f.Path == file {
-			return f.Content
+			return f.Content.Bytes()
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func rewrite(file source.File, at map[place]identity, edit func(identity, map[st
 	if len(at) == 0 {
 		return &file, nil
 	}
-	nodes, err := documentNodes(file.Content)
+	nodes, err := documentNodes(file.Content.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file.Path, err)
 	}
@@ -60,8 +60,8 @@ func rewrite(file source.File, at map[place]identity, edit func(identity, map[st
 	case left == 0:
 		return nil, nil
 	}
-	file.Content = []byte(text.String())
-	file.Hash = sha256.Sum256(file.Content)
+	content := []byte(text.String())
+	file.Content, file.Hash = source.TextOf(content), sha256.Sum256(content)
 	return &file, nil
 }
 

@@ -3,7 +3,6 @@ package documents
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -149,7 +148,7 @@ func streamOf(name, path string, in io.Reader) once {
 		if bytes.HasPrefix(content, gzipMagic) {
 			return source.Snapshot{}, nil, errors.New("read documents: the input is a compressed file; write a bundle to a file first")
 		}
-		file := source.File{Path: name, Content: content, Hash: sha256.Sum256(content)}
+		file := source.NewFile(name, content)
 		return source.Snapshot{Files: []source.File{file}}, nil, nil
 	}
 }

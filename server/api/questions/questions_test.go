@@ -65,7 +65,7 @@ func open(t *testing.T, maxAnswer int) http.Handler {
 // openAs is open with other active policies in place of those of documents.
 func openAs(t *testing.T, maxAnswer int, active func(decision.Policies) decision.Policies) http.Handler {
 	t.Helper()
-	files := []source.File{{Path: "all.yaml", Content: []byte(documents)}}
+	files := []source.File{source.NewFile("all.yaml", []byte(documents))}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: files})
 	if result == nil {
 		t.Fatal(list)

@@ -146,7 +146,7 @@ func proposed(read *source.Snapshot, p *console.Proposal) (source.Snapshot, erro
 			return source.Snapshot{}, unfit(field, fmt.Sprintf("file %q is listed twice", d.Path))
 		}
 		seen[d.Path] = true
-		files[d.Path] = source.File{Path: d.Path, Content: []byte(d.Content), Hash: sha256.Sum256([]byte(d.Content)), Origin: originOf(read.Origins, d.Path)}
+		files[d.Path] = source.File{Path: d.Path, Content: source.TextOf([]byte(d.Content)), Hash: sha256.Sum256([]byte(d.Content)), Origin: originOf(read.Origins, d.Path)}
 	}
 	out := *read
 	out.Files = make([]source.File, 0, len(files))

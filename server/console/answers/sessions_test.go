@@ -2,7 +2,6 @@ package answers
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +33,7 @@ func newDated(t *testing.T, files map[string]string) *dated {
 	var snapshot source.Snapshot
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		content := []byte(files[name])
-		snapshot.Files = append(snapshot.Files, source.File{Path: name, Content: content, Hash: sha256.Sum256(content)})
+		snapshot.Files = append(snapshot.Files, source.NewFile(name, content))
 	}
 	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), snapshot)
 	if result == nil {

@@ -52,8 +52,9 @@ func (s *shown) files(files []source.File, documents []syntax.Document, found di
 			last, isKept := before[f.Path]
 			if !isKept || last.hash != f.Hash || !slices.Equal(last.lines, own) {
 				last = shownFile{f.Hash, own, f}
-				if text := shownText(f.Content, own); !bytes.Equal(text, f.Content) {
-					last.file.Content, last.file.Hash = text, sha256.Sum256(text)
+				content := f.Content.Bytes()
+				if text := shownText(content, own); !bytes.Equal(text, content) {
+					last.file = source.NewFile(f.Path, text)
 				}
 			}
 			s.kept[f.Path] = last

@@ -192,7 +192,7 @@ func TestShownFilesAreKept(t *testing.T) {
 			var found diag.List
 			for i := range rapid.IntRange(0, 3).Draw(t, "files") {
 				content := rapid.SampledFrom(contents).Draw(t, "content")
-				f := source.File{Path: fmt.Sprint(i, rapid.SampledFrom([]string{".yaml", ".json", ".rego"}).Draw(t, "extension")), Content: []byte(content), Hash: sha256.Sum256([]byte(content)), Object: rapid.IntRange(0, 5).Draw(t, "is object") == 0}
+				f := source.File{Path: fmt.Sprint(i, rapid.SampledFrom([]string{".yaml", ".json", ".rego"}).Draw(t, "extension")), Content: source.TextOf([]byte(content)), Hash: sha256.Sum256([]byte(content)), Object: rapid.IntRange(0, 5).Draw(t, "is object") == 0}
 				files = append(files, f)
 				for range rapid.IntRange(0, 2).Draw(t, "lines") {
 					found.Add(diag.Diagnostic{Position: diag.Position{File: f.Path, Line: rapid.SampledFrom([]int{1, 3}).Draw(t, "line")}})

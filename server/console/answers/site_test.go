@@ -2,7 +2,6 @@ package answers
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -66,7 +65,7 @@ func (s *site) load(documents string) error {
 	var files []source.File
 	for _, part := range strings.Split(documents, "== ")[1:] {
 		name, text, _ := strings.Cut(part, "\n")
-		files = append(files, source.File{Path: name, Content: []byte(text), Hash: sha256.Sum256([]byte(text))})
+		files = append(files, source.NewFile(name, []byte(text)))
 	}
 	slices.SortFunc(files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
 	result, list := s.changes.Translate(s.t.Context(), source.Snapshot{Files: files})

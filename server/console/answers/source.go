@@ -31,7 +31,7 @@ type texts struct {
 func (t *texts) set(files []source.File, headers []syntax.Document, origins []source.Origin) {
 	size := 0
 	for i := range files {
-		size += len(files[i].Content)
+		size += files[i].Content.Len()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +61,7 @@ func contentOf(files []source.File, name string) ([]byte, bool) {
 	if !ok || files[at].Object { // an object of a cluster has no lines
 		return nil, false
 	}
-	return files[at].Content, true
+	return files[at].Content.Bytes(), true
 }
 
 // all returns the files.

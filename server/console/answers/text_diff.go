@@ -26,14 +26,14 @@ func textDiffs(a, b []source.File) []console.TextDiff {
 	for len(a)+len(b) > 0 {
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].Path < b[0].Path:
-			out = append(out, textDiff(a[0].Path, linesOf(a[0].Content), nil))
+			out = append(out, textDiff(a[0].Path, linesOf(a[0].Content.Bytes()), nil))
 			a = a[1:]
 		case len(a) == 0 || b[0].Path < a[0].Path:
-			out = append(out, textDiff(b[0].Path, nil, linesOf(b[0].Content)))
+			out = append(out, textDiff(b[0].Path, nil, linesOf(b[0].Content.Bytes())))
 			b = b[1:]
 		default:
 			if a[0].Hash != b[0].Hash {
-				out = append(out, textDiff(a[0].Path, linesOf(a[0].Content), linesOf(b[0].Content)))
+				out = append(out, textDiff(a[0].Path, linesOf(a[0].Content.Bytes()), linesOf(b[0].Content.Bytes())))
 			}
 			a, b = a[1:], b[1:]
 		}

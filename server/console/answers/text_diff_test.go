@@ -63,7 +63,7 @@ func TestLineOf(t *testing.T) {
 
 func TestTextDiffs(t *testing.T) {
 	file := func(name, text string) source.File {
-		return source.File{Path: name, Content: []byte(text), Hash: [32]byte{byte(len(text))}}
+		return source.File{Path: name, Content: source.TextOf([]byte(text)), Hash: [32]byte{byte(len(text))}}
 	}
 	got := textDiffs([]source.File{file("a", "1\n"), file("c", "3\n")}, []source.File{file("b", "2\n"), file("c", "33\n")})
 	if text(t, got) != `[{"file":"a","lines":["-1"]},{"file":"b","lines":["+2"]},{"file":"c","lines":["-3","+33"]}]` {

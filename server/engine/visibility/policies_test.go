@@ -88,7 +88,7 @@ func newPolicies(tb testing.TB, documents string, o Options) *Policies {
 		o.Now = time.Now
 	}
 	o.Timeout, o.Overdue = time.Second, overdue.New(nil)
-	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
+	snapshot := source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(documents))}}
 	result, list := translator.New(translator.Options{}).Translate(tb.Context(), snapshot)
 	if result == nil {
 		tb.Fatal(list)

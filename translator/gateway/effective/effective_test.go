@@ -63,7 +63,7 @@ func translated(t *testing.T, texts ...string) *tables.Gateway {
 	t.Helper()
 	content := []byte(hierarchy + strings.Join(texts, ""))
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{
-		Files: []source.File{{Path: "a.yaml", Content: content}},
+		Files: []source.File{source.NewFile("a.yaml", content)},
 	})
 	if result == nil {
 		t.Fatal(list)

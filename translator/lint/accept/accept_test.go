@@ -55,7 +55,7 @@ func TestComments(t *testing.T) {
 		{"another word", "# writ:ignored risk-exec why\nkind: a", 2, "a.yaml:2 risk-exec"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			in := accept.Input{Now: now, Raises: all, Snapshot: source.Snapshot{Files: []source.File{{Path: "a.yaml", Content: []byte(row.text)}}}}
+			in := accept.Input{Now: now, Raises: all, Snapshot: source.Snapshot{Files: []source.File{source.NewFile("a.yaml", []byte(row.text))}}}
 			kept, silenced := accept.Apply(diag.List{warning("a.yaml", row.line, "risk-exec")}, in)
 			if got := texts(kept); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
@@ -69,7 +69,7 @@ func TestComments(t *testing.T) {
 
 // Errors are never silenced, whatever accepts their code.
 func TestErrorsStay(t *testing.T) {
-	file := source.File{Path: "a.yaml", Content: []byte("# writ:ignore dangling-role why\nkind: a")}
+	file := source.NewFile("a.yaml", []byte("# writ:ignore dangling-role why\nkind: a"))
 	in := accept.Input{Now: now, Raises: all, Snapshot: source.Snapshot{Files: []source.File{file}, Origins: []source.Origin{
 		{Accepted: []settings.Acceptance{{Code: "dangling-role", Path: "**", Reason: "x"}}},
 	}}}

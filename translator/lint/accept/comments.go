@@ -17,10 +17,11 @@ var newLines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // addComments adds the acceptances in the comments of a file.
 func (s *state) addComments(f source.File) {
-	if !bytes.Contains(f.Content, []byte(marker)) {
+	content := f.Content.Bytes()
+	if !bytes.Contains(content, []byte(marker)) {
 		return
 	}
-	lines := strings.Split(newLines.Replace(string(f.Content)), "\n")
+	lines := strings.Split(newLines.Replace(string(content)), "\n")
 	for i, line := range lines {
 		column := commentAt(line)
 		if column < 0 {

@@ -93,7 +93,7 @@ func TestReferences(t *testing.T) {
 	}
 	for name, text := range want {
 		snapshot, list, err := r.SnapshotOf(t.Context(), name)
-		if err != nil || len(list) > 0 || len(snapshot.Files) != 1 || string(snapshot.Files[0].Content) != text {
+		if err != nil || len(list) > 0 || len(snapshot.Files) != 1 || string(snapshot.Files[0].Content.Bytes()) != text {
 			t.Errorf("%s of a server: got %+v, %v, %v", name, snapshot.Files, list, err)
 		}
 		commit, err := local.Lookup(name)
@@ -102,7 +102,7 @@ func TestReferences(t *testing.T) {
 			continue
 		}
 		found, _, err := local.Snapshot(t.Context(), commit, "p", false)
-		if err != nil || string(found.Files[0].Content) != text {
+		if err != nil || string(found.Files[0].Content.Bytes()) != text {
 			t.Errorf("%s of a directory: got %+v, %v", name, found.Files, err)
 		}
 	}

@@ -148,7 +148,7 @@ func read(t *testing.T, r *git.Repository) (files map[string]string, codes []str
 	}
 	files = make(map[string]string)
 	for _, f := range snapshot.Files {
-		files[f.Path] = string(f.Content)
+		files[f.Path] = string(f.Content.Bytes())
 	}
 	for _, d := range list {
 		codes = append(codes, d.File+" "+string(d.Code))

@@ -69,7 +69,7 @@ func TestCheckout(t *testing.T) {
 	}
 	for commit, want := range map[string]string{first: "one", second: "two"} {
 		snapshot, list, err := c.Snapshot(t.Context(), commit, "policies/", false)
-		if err != nil || len(list) > 0 || len(snapshot.Files) != 1 || string(snapshot.Files[0].Content) != want {
+		if err != nil || len(list) > 0 || len(snapshot.Files) != 1 || string(snapshot.Files[0].Content.Bytes()) != want {
 			t.Errorf("got %v, %v and %v, want a file with %q", snapshot.Files, list, err, want)
 		}
 	}

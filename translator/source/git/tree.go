@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path"
@@ -214,7 +213,7 @@ func (t *tree) readFile(name string, entry *object.TreeEntry) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	t.files = append(t.files, source.File{Path: name, Content: content, Hash: sha256.Sum256(content)})
+	t.files = append(t.files, source.NewFile(name, content))
 	return nil
 }
 

@@ -157,7 +157,7 @@ func (s *Source) collect(d *discovered, objects [][]source.File) (source.Snapsho
 	snapshot.Files = slices.Concat(objects...)
 	var size int64
 	for _, f := range snapshot.Files {
-		size += int64(len(f.Content))
+		size += int64(f.Content.Len())
 	}
 	if size > s.o.Limits.MaxBytes {
 		list.Add(source.TotalTooLarge(s.o.Limits.MaxBytes).At(diag.ObjectPrefix))

@@ -51,7 +51,7 @@ func TestSnapshotHasAllKinds(t *testing.T) {
 		t.Error("the snapshot is not that of a cluster")
 	}
 	want := `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","name":"system:node"},"rules":[{"verbs":["get"]}]}`
-	if got := string(snapshot.Files[1].Content); got != want {
+	if got := string(snapshot.Files[1].Content.Bytes()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -66,7 +66,7 @@ func TestSnapshotKeepsDates(t *testing.T) {
 	})
 	snapshot, _, _ := read(t, a.open(t, "kube:", nil))
 	want := `"metadata":{"annotations":{"writ.dev/not-after":"2026-03-01T10:00:00Z"},"name":"until"}`
-	if got := string(snapshot.Files[0].Content); !strings.Contains(got, want) {
+	if got := string(snapshot.Files[0].Content.Bytes()); !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -41,7 +41,7 @@ func (r resource) file(object *unstructured.Unstructured, annotations ...string)
 	if err != nil {
 		return source.File{}, fmt.Errorf("%s: %w", r.path(object), err)
 	}
-	return source.File{Path: r.path(object), Content: content, Hash: sha256.Sum256(content), Object: true}, nil
+	return source.File{Path: r.path(object), Content: source.TextOf(content), Hash: sha256.Sum256(content), Object: true}, nil
 }
 
 // prune returns an object without what is not policy. Some annotations are kept besides.

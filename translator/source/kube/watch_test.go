@@ -90,7 +90,7 @@ func TestWatchFollowsChanges(t *testing.T) {
 		w.has(t, "kube:Role/shop/a kube:Role/shop/b kube:Role/shop/c")
 		a.set(func() { a.put("roles", "shop", "b", object{"rules": []any{}}) })
 		w.until(t, "the change of b", func(s source.Snapshot, _ diag.List, err error) bool {
-			return err == nil && strings.Contains(string(s.Files[1].Content), `"rules":[]`)
+			return err == nil && strings.Contains(string(s.Files[1].Content.Bytes()), `"rules":[]`)
 		})
 		a.set(func() { a.put("clusterroles", "", "x", rules) })
 		w.has(t, "kube:ClusterRole/x kube:Role/shop/a kube:Role/shop/b kube:Role/shop/c")
