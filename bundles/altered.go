@@ -22,8 +22,8 @@ type Altered struct {
 }
 
 // Altered returns the modules that differ, byte for byte, from the library of this version
-// and from what it emits for the tables of the bundle, by path. Rego that authors wrote
-// and generated tests are left out. The error is that of a module which cannot be parsed.
+// and from what it emits for the tables of the bundle, by path: those that authors wrote among
+// them. Generated tests are left out. The error is that of a module which cannot be parsed.
 func (b *Bundle) Altered() ([]Altered, error) {
 	wanted := rego.Files()
 	maps.Copy(wanted, translator.Modules(b.Tables))
@@ -33,10 +33,7 @@ func (b *Bundle) Altered() ([]Altered, error) {
 		if err != nil {
 			return err
 		}
-		a := Altered{Path: path, Package: packageOf(module)}
-		if !a.isOfAuthor() {
-			list = append(list, a)
-		}
+		list = append(list, Altered{Path: path, Package: packageOf(module)})
 		return nil
 	}
 	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
@@ -58,9 +55,9 @@ func (b *Bundle) Altered() ([]Altered, error) {
 	return list, nil
 }
 
-// isOfAuthor reports whether an author of documents wrote the module: OPA evaluates it at
+// IsAuthored reports whether an author of documents wrote the module: OPA evaluates it at
 // every point, and its package has nothing else in it.
-func (a *Altered) isOfAuthor() bool {
+func (a *Altered) IsAuthored() bool {
 	return translator.IsAuthored(strings.Join(a.Package, "/") + "/")
 }
 

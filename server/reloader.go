@@ -42,16 +42,27 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 				Now: c.Now, Timeout: c.Timeouts.Evaluation, RequireRoute: c.RequireRoute, ByOPA: c.DecideBy == engine.DecideByOPA, Last: last, Overdue: places,
 				MaxColumns: c.Limits.MaxStreamBytes, Columns: columns, Refused: m.Refused,
 			})
+			if err == nil && last == nil { // a server that is ready answers all requests at once
+				err = e.Compile()
+			}
 			if err != nil {
 				return nil, err
 			}
 			last = e
+			go s.compile(e)
 			limits.CollectAfter(heapGrowth) // not before: a start would need more memory
 			return kept.Of(e), nil
 		},
 		Accept:    s.accept,
 		Attempted: s.attempted, Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
 	})
+}
+
+// compile compiles what a revision compiles later, before a request needs it.
+func (s *Server) compile(e *engine.Engine) {
+	if err := e.Compile(); err != nil {
+		s.log.Error("the rules of the revision do not compile: requests that need them are denied", "revision", e.Revision(), "error", err)
+	}
 }
 
 // accept returns an error for a revision that must not be served.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/open-policy-agent/opa/v1/rego"
-
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/translator/dates"
@@ -60,7 +58,7 @@ func (e *Engine) named(r *decision.Request) *decision.Request {
 //  1. The tables give the rules that match the request, the hits; those of bindings that do
 //     not hold now are left out.
 //  2. OPA reports which hits hold, if a rule among them reads the request, and what deny
-//     policies decide, if one can concern the request.
+//     policies decide, if their entries alone do not say it.
 //  3. A deny policy that denies decides alone.
 //  4. Otherwise the first of the hits that hold decides, in the order of evaluation.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
@@ -74,23 +72,25 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 	}
 	var span dates.Span
 	v.hits, span = holding(v.lent.find(e.tree, v.request), at, v.lent.span)
-	query := &e.queries.grants
+	isAboutDenials := false
 	if e.features.Has(tables.FeatureDenyPolicies) {
 		v.forms = match.FormsOf(v.request, e.queries.denyResources)
-		if e.denials.CanConcern(v.request, v.forms, v.lent.valid) {
-			query, v.sendRequest = &e.queries.findings, true
+		span = e.denials.Around(span, at, v.request, v.forms, v.lent.valid)
+		denies, isKnown := e.denials.First(v.request, v.forms, v.lent.valid, at)
+		if denies != nil {
+			return v.denied(denialBy(denies), span, now), nil
+		}
+		if isAboutDenials = !isKnown; isAboutDenials {
+			v.sendRequest = true
 			v.leaveSessions = len(v.lent.valid) > 0 && !e.denials.ReadsSessions(v.request, v.forms)
-			span = e.denials.Around(span, at, v.request, v.forms, v.lent.valid)
 		}
 	}
-	found, err := e.findings(ctx, query, v, now)
+	found, err := e.findings(ctx, isAboutDenials, v, now)
 	if err != nil {
 		return decision.Decision{}, err
 	}
 	if found.denial.denied {
-		d := found.denial.decision(now)
-		d.Span, d.Warnings = span, v.lent.warnings(d.Warnings)
-		return d, nil
+		return v.denied(&found.denial, span, now), nil
 	}
 	d := decideByRules(v.request, found, &v.lent)
 	d.Span = span
@@ -107,11 +107,26 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 	return d, nil
 }
 
-// findings asks OPA about hits. Where no deny policy can concern the request and no rule reads it,
-// all hits hold, and OPA would say so.
-func (e *Engine) findings(ctx context.Context, query *rego.PreparedEvalQuery, v evaluation, now time.Time) (findings, error) {
-	if query == &e.queries.grants && !slices.ContainsFunc(v.hits, func(h match.Hit) bool { return h.Restrictions() != nil }) {
+// denied returns the decision that deny policies make.
+func (v *evaluation) denied(by *denyOutcome, span dates.Span, now time.Time) decision.Decision {
+	d := by.decision(now)
+	d.Span, d.Warnings = span, v.lent.warnings(d.Warnings)
+	return d
+}
+
+// findings asks OPA about hits, and about deny policies if they are not known to allow the
+// request. Otherwise, where no rule reads the request, all hits hold, and OPA would say so.
+func (e *Engine) findings(ctx context.Context, isAboutDenials bool, v evaluation, now time.Time) (findings, error) {
+	if !isAboutDenials && !slices.ContainsFunc(v.hits, func(h match.Hit) bool { return h.Restrictions() != nil }) {
 		return findings{hold: v.hits}, decision.CheckContext(ctx)
+	}
+	queries, err := e.queries.wait(ctx, e.timeout)
+	if err != nil {
+		return findings{}, err
+	}
+	query := &queries.grants
+	if isAboutDenials {
+		query = &queries.findings
 	}
 	value, err := e.query(ctx, query, v, now)
 	if err != nil {

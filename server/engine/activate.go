@@ -4,21 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/storage"
-	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
 	"github.com/writ-policy/writ/bundles"
-	library "github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/engine/gateway"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
@@ -34,14 +26,20 @@ const (
 
 // Activate compiles a bundle's modules and indexes its tables. It returns an error if
 // OPA rejects the modules or the bundle has no tables. A failed activation leaves
-// nothing behind.
+// nothing behind. Modules that this version of writ writes for the tables are compiled when a
+// request first needs them, or by [Engine.Compile].
 func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error) {
 	access, gateways := tables.Of[*tables.Access](b.Tables), tables.Of[*tables.Gateway](b.Tables)
 	if access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
 	rules, features := b.RegoHash(), b.Features
-	queries, err := prepare(ctx, b, rules, features, o.Last)
+	altered, err := b.Altered()
+	if err != nil {
+		return nil, err
+	}
+	denials := match.NewDenials(b.Tables)
+	queries, err := prepare(ctx, b, denials, rules, len(altered) == 0, o.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -65,26 +63,21 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		data:         dataOf(b),
 		tree:         match.Build(access, before),
 		sessions:     match.IndexSessions(tables.Of[*tables.Sessions](b.Tables), sessions),
-		denials:      match.NewDenials(b.Tables),
+		denials:      denials,
 		tenants:      tables.TenantsOf(b.Tables),
 		now:          o.Now,
 		timeout:      cmp.Or(o.Timeout, defaultTimeout),
 		requireRoute: o.RequireRoute,
 		overdue:      overdueOf(o),
 	}
-	why, err := whyOPA(b, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.prepareByOPA(ctx, why); err != nil {
+	if err := e.prepareByOPA(ctx, whyOPA(altered, o)); err != nil {
 		return nil, err
 	}
 	e.projected, e.earlier = project(b, e, o.Last)
 	if e.now == nil {
 		e.now = time.Now
 	}
-	library.Compile(func() { e.points, err = queries.prepareGeneric(ctx, b) })
-	if err != nil {
+	if e.points, err = queries.prepareGeneric(ctx, b); err != nil {
 		return nil, err
 	}
 	if err := e.addVisibility(tables.Of[*tables.Visibility](b.Tables), o); err != nil {
@@ -128,81 +121,6 @@ func patterns(ctx context.Context) cache.InterQueryValueCache {
 	return cache.NewInterQueryValueCache(ctx, &cache.Config{
 		InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &size},
 	})
-}
-
-// prepare compiles the modules, or reuses the queries of last if it has the same
-// modules and features.
-func prepare(ctx context.Context, b *bundles.Bundle, rules string, features tables.Features, last *Engine) (queries, error) {
-	if last != nil && last.rules == rules && maps.Equal(last.features, features) {
-		return last.queries, nil
-	}
-	var prepared queries
-	var err error
-	library.Compile(func() { prepared, err = prepareAnew(ctx, b, features) })
-	return prepared, err
-}
-
-func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Features) (queries, error) {
-	var prepared queries
-	var err error
-	asked := map[string]*rego.PreparedEvalQuery{askGrants: &prepared.grants, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
-	if features.Has(tables.FeatureGateway) {
-		prepared.gatewayRules = make(map[gateway.Document]*rego.PreparedEvalQuery)
-		for _, document := range [...]gateway.Document{gateway.Applies, gateway.Judged, gateway.Review, gateway.Denial, gateway.Item} {
-			prepared.gatewayRules[document] = new(rego.PreparedEvalQuery)
-			asked[askGatewayRule(document)] = prepared.gatewayRules[document]
-		}
-	}
-	if features.Has(tables.FeatureDenyPolicies) {
-		asked[askAll] = &prepared.findings
-	}
-	names := slices.Collect(maps.Keys(asked))
-	for _, family := range genericFamilies() {
-		names = append(names, ruleOf(family))
-	}
-	if prepared.compiler, err = bundles.CompileFor(b, names); err != nil {
-		return queries{}, err
-	}
-	prepared.all = compileLater(b)
-	for name, query := range asked {
-		if *query, err = prepared.prepareQuery(ctx, name, inmem.New()); err != nil {
-			return queries{}, err
-		}
-	}
-	prepared.denyResources, err = denyResources(ctx, prepared.compiler)
-	return prepared, err
-}
-
-// compileLater returns what compiles all modules of a bundle, once. It keeps their text.
-func compileLater(b *bundles.Bundle) func() (*ast.Compiler, error) {
-	modules := make(map[string][]byte)
-	for path, text := range b.Files {
-		if strings.HasSuffix(path, ".rego") && !bundles.IsTest(path) {
-			modules[path] = text
-		}
-	}
-	return sync.OnceValues(func() (compiler *ast.Compiler, err error) {
-		library.Compile(func() { compiler, err = bundles.Compile(&bundles.Bundle{Files: modules}) })
-		return compiler, err
-	})
-}
-
-// prepareQuery prepares a query. For access and gateway the store is empty: OPA gets roles
-// and bindings as hits in the input, so that a prepared query remains valid when they change.
-func (q *queries) prepareQuery(ctx context.Context, name string, store storage.Store) (rego.PreparedEvalQuery, error) {
-	query, err := rego.New(
-		rego.Query(name),
-		rego.Compiler(q.compiler),
-		rego.Store(store),
-		// As in a stock OPA, a failing built-in is undefined. The library is written so
-		// that no built-in it calls can fail.
-		rego.StrictBuiltinErrors(!strings.Contains(name, "gateway")),
-		rego.GenerateJSON(keepValue),
-	).PrepareForEval(ctx)
-	if err != nil {
-		return query, fmt.Errorf("prepare %s: %w", name, err)
-	}
-	return query, nil
 }
 
 // keepValue returns results as OPA's values: converting them to Go maps would take

@@ -45,20 +45,19 @@ var compiledPoints = map[string][]string{
 
 // whyOPA returns why OPA must decide, by point: the compiled forms are of the Rego that
 // this version writes, and the bundle has other modules there, or o requires it.
-func whyOPA(b *bundles.Bundle, o Options) (map[string]string, error) {
+func whyOPA(altered []bundles.Altered, o Options) map[string]string {
 	why := make(map[string]string)
 	if o.ByOPA {
 		for point := range compiledPoints {
 			why[point] = "as configured"
 		}
-		return why, nil
-	}
-	altered, err := b.Altered()
-	if err != nil {
-		return nil, err
+		return why
 	}
 	paths := make(map[string][]string)
 	for _, module := range altered {
+		if module.IsAuthored() {
+			continue
+		}
 		for point := range compiledPoints {
 			if decidesAt(module.Package, point) {
 				paths[point] = append(paths[point], module.Path)
@@ -73,7 +72,7 @@ func whyOPA(b *bundles.Bundle, o Options) (map[string]string, error) {
 		}
 		why[point] = text + strings.Join(list, ", ")
 	}
-	return why, nil
+	return why
 }
 
 // decidesAt reports whether a module of a package may decide at a point: it is of that
@@ -108,9 +107,8 @@ func (e *Engine) prepareByOPA(ctx context.Context, why map[string]string) error 
 	if err != nil {
 		return err
 	}
-	all := queries{compiler: compiler}
 	for point := range why {
-		query, err := all.prepareQuery(ctx, "data.writ."+point+".decision", store)
+		query, err := prepareQuery(ctx, compiler, "data.writ."+point+".decision", store)
 		if err != nil {
 			return err
 		}

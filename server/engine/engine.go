@@ -9,9 +9,13 @@
 // (access.go, instead of writ.access.request.forms), and it builds the decision
 // (access.go, instead of the decision rule). OPA evaluates the step between: which hits
 // hold, unless no rule among them reads the request, and what deny policies decide, unless
-// the tables show that none of them concerns the request (package match). The alternative, a
-// tree of OPA values that Rego walks, took ten times as long a request and several times the
-// memory.
+// their entries alone say it (package match): where pods are judged, or labels read. The
+// alternative, a tree of OPA values that Rego walks, took ten times as long a request and
+// several times the memory.
+//
+// Since OPA is not asked about most requests, its compiler does not delay a revision whose
+// modules this version of writ writes (queries.go): a changed deny policy decides after a
+// hundredth of a second, and requests that need OPA wait for it once.
 //
 // Package visibility answers at the visibility point without OPA, and package gateway
 // finds the path of a request and evaluates the rules on it that are not expressions.
@@ -30,7 +34,6 @@ package engine
 import (
 	"time"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
@@ -113,21 +116,6 @@ type Engine struct {
 
 	*projected              // the keys of requests
 	earlier    []*projected // earlier revisions, the newest first
-}
-
-// queries holds the prepared OPA queries.
-type queries struct {
-	// findings is prepared only if the bundle has deny policies; grants are the findings
-	// without them.
-	findings, grants, wantsPod, gateway rego.PreparedEvalQuery
-	gatewayRules                        map[gateway.Document]*rego.PreparedEvalQuery
-	// denyResources are the resources that deny policies name, by the words for the
-	// same kind.
-	denyResources map[string][]string
-	// compiler has the modules that the queries were prepared from, and all has every
-	// module, for paths of data that a client asks for.
-	compiler *ast.Compiler
-	all      func() (*ast.Compiler, error)
 }
 
 var _ decision.Policies = (*Engine)(nil)

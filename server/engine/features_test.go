@@ -83,11 +83,11 @@ func TestOtherTestsKeepTheCompiledRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next.queries.compiler != first.queries.compiler {
+	if next.queries.later != first.queries.later {
 		t.Error("the rules were compiled again, though only tests differ")
 	}
 	other := activateDocuments(t, ofClusters+"---\n"+denyEverywhere, Options{Last: first})
-	if other.queries.compiler == first.queries.compiler {
+	if other.queries.later == first.queries.later {
 		t.Error("another rule was not compiled")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // findings is OPA's answer about the hits of a request: the hits that hold, the
@@ -34,6 +35,23 @@ type denyOutcome struct {
 	pod      *decision.PodSecurity
 	pods     []decision.PodOutcome
 }
+
+// denialBy returns the outcome of a denial by a rule whose entries alone decide, as the rule
+// outcome words it.
+func denialBy(d *match.Denial) *denyOutcome {
+	until := d.Policy.Dates.End()
+	reason := fmt.Sprintf("denied by DenyPolicy %s, rule %d", d.Policy.Name, d.Rule.Rule)
+	if until != "" {
+		reason += " until " + until
+	}
+	return &denyOutcome{denied: true, reason: reason, matched: decision.Matched{
+		Kind: "DenyPolicy", Name: d.Policy.Name, Rule: d.Rule.Rule, Source: d.Rule.Source, Effect: tables.EffectDeny,
+		APIVersion: denyVersion, Until: until,
+	}}
+}
+
+// denyVersion is the API version of deny policies.
+const denyVersion = "breakglass.t-caas.telekom.com/v1alpha1"
 
 // decision returns the decision on a request that a deny policy denies.
 func (s *denyOutcome) decision(now time.Time) decision.Decision {

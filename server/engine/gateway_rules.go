@@ -51,7 +51,11 @@ func (g *gatewayRego) Value(d gateway.Document, rule string, patterns map[string
 	}
 	attributes := input.(ast.Object)
 	attributes.Insert(keyEngine, ast.ObjectTerm([2]*ast.Term{keyRule, ast.StringTerm(rule)}, [2]*ast.Term{keyPatterns, ast.NewTerm(names)}))
-	value, err := g.engine.run(g.ctx, g.host, g.engine.queries.gatewayRules[d], attributes, g.now)
+	queries, err := g.engine.queries.wait(g.ctx, g.engine.timeout)
+	if err != nil {
+		return nil, false, err
+	}
+	value, err := g.engine.run(g.ctx, g.host, queries.gatewayRules[d], attributes, g.now)
 	if err != nil {
 		return nil, false, err
 	}

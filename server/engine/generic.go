@@ -15,6 +15,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 
 	"github.com/writ-policy/writ/bundles"
+	library "github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/translator"
@@ -39,6 +40,10 @@ func ruleOf(family tables.Table) string {
 func (q *queries) prepareGeneric(ctx context.Context, b *bundles.Bundle) (map[string]rego.PreparedEvalQuery, error) {
 	prepared := make(map[string]rego.PreparedEvalQuery)
 	for _, family := range genericFamilies() {
+		q.start()
+		if <-q.done; q.err != nil {
+			return nil, q.err
+		}
 		data := make(map[string]any)
 		for _, table := range b.Tables {
 			if table.Key() != family.Key() {
@@ -54,7 +59,11 @@ func (q *queries) prepareGeneric(ctx context.Context, b *bundles.Bundle) (map[st
 			}
 			data[table.Key()] = value
 		}
-		query, err := q.prepareQuery(ctx, ruleOf(family), inmem.NewFromObject(map[string]any{"compiled": data}))
+		var query rego.PreparedEvalQuery
+		var err error
+		library.Compile(func() {
+			query, err = prepareQuery(ctx, q.queries.compiler, ruleOf(family), inmem.NewFromObject(map[string]any{"compiled": data}))
+		})
 		if err != nil {
 			return nil, err
 		}

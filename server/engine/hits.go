@@ -42,11 +42,7 @@ func (e *Engine) Hits(ctx context.Context, r *decision.Request) ([]decision.Hit,
 			continue
 		}
 		v.hits = []match.Hit{h}
-		value, err := e.query(ctx, &e.queries.grants, v, at.Time())
-		if err != nil {
-			return nil, err
-		}
-		f, err := readFindings(value, v.hits)
+		f, err := e.findings(ctx, false, v, at.Time())
 		switch {
 		case err != nil:
 			return nil, err

@@ -31,7 +31,11 @@ func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decisio
 	if v.lent.debug != nil {
 		return decision.Facts{}, nil // it decides before all policies
 	}
-	value, err := e.query(ctx, &e.queries.wantsPod, v, now)
+	queries, err := e.queries.wait(ctx, e.timeout)
+	if err != nil {
+		return facts, err
+	}
+	value, err := e.query(ctx, &queries.wantsPod, v, now)
 	if err != nil {
 		return facts, err
 	}

@@ -128,7 +128,7 @@ func (l *lent) decision(r *decision.Request) decision.Decision {
 		Allowed: true, Reason: text, Warnings: l.warnings([]string{}), Span: l.span,
 		Matched: []decision.Matched{{
 			Kind: "DebugSession", Namespace: s.Namespace, Name: s.Name, Rule: l.participant.Index, Source: s.Source,
-			Effect: "allow", APIVersion: "breakglass.t-caas.telekom.com/v1alpha1", Until: until,
+			Effect: "allow", APIVersion: denyVersion, Until: until,
 		}},
 	}
 }

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 type Denials struct {
 	policies    []tables.DenyPolicy
 	escalations []tables.Escalation // those that sessions own included, some twice
+	resources   map[string][]string
 	byResource  map[string][]*denial
 	anywhere    []*denial // of rules that match every resource
 	// impersonation states that a policy has rules about impersonation.
@@ -28,9 +30,21 @@ type datedPolicy struct {
 	alone *Denials
 }
 
-// denial is a rule of a policy, or its pod security.
+// Denial is a rule of a policy.
+type Denial struct {
+	Policy *tables.DenyPolicy
+	Rule   *tables.DenyRule // nil for the pod security of the policy
+}
+
+// compare is the order in which denials are evaluated.
+func (d *Denial) compare(other *Denial) int {
+	return cmp.Or(cmp.Compare(d.Policy.Precedence, other.Policy.Precedence), cmp.Compare(d.Policy.Name, other.Policy.Name),
+		cmp.Compare(d.Rule.Rule, other.Rule.Rule))
+}
+
+// denial is a rule of a policy, or its pod security, as it is matched.
 type denial struct {
-	policy *tables.DenyPolicy
+	Denial
 	// bySession states that sessions count: the scope names sessions or escalations, or pods are
 	// judged, for which sessions have overrides.
 	bySession bool
@@ -46,7 +60,7 @@ func NewDenials(list tables.List) *Denials {
 		return nil
 	}
 	d := DenialsOf(t.Policies)
-	d.escalations = slices.Concat(t.Escalations, t.Owned)
+	d.escalations, d.resources = slices.Concat(t.Escalations, t.Owned), t.Resources
 	for i := range t.Policies {
 		if p := &t.Policies[i]; p.Dates != nil {
 			d.dated = append(d.dated, datedPolicy{p.Dates, DenialsOf(t.Policies[i : i+1])})
@@ -62,11 +76,11 @@ func DenialsOf(policies []tables.DenyPolicy) *Denials {
 		policy := &policies[i]
 		scope, bySession := rule.Scope(policy), len(policy.Sessions)+len(policy.EscalationRefs) > 0
 		for j := range policy.Rules {
-			d.add(&denial{policy, bySession, scope, rule.Deny(&policy.Rules[j])}, policy.Rules[j].Resources)
+			d.add(&denial{Denial{policy, &policy.Rules[j]}, bySession, scope, rule.Deny(&policy.Rules[j])}, policy.Rules[j].Resources)
 		}
 		d.impersonation = d.impersonation || len(policy.Impersonation) > 0
 		if policy.Pod != nil {
-			d.add(&denial{policy, true, scope, rule.Pod(policy.Pod)}, rule.PodTargets(policy.Pod))
+			d.add(&denial{Denial{policy, nil}, true, scope, rule.Pod(policy.Pod)}, rule.PodTargets(policy.Pod))
 		}
 	}
 	return d
@@ -89,6 +103,15 @@ func (d *Denials) Escalations() []tables.Escalation {
 	return d.escalations
 }
 
+// Resources returns the resources that policies name, by the lower-case words for the same kind;
+// none if the policies are unknown.
+func (d *Denials) Resources() map[string][]string {
+	if d == nil {
+		return nil
+	}
+	return d.resources
+}
+
 // add adds a rule by its resources.
 func (d *Denials) add(added *denial, resources []tables.DenyResource) {
 	for i := range resources {
@@ -106,17 +129,58 @@ func (d *Denials) add(added *denial, resources []tables.DenyResource) {
 // user. It returns true if only Rego can decide, as for the labels of namespaces. False means
 // that compiled.deny has neither rules nor pods for the request.
 func (d *Denials) CanConcern(r *decision.Request, f Forms, valid []*tables.Session) bool {
-	if d == nil {
+	switch {
+	case d.isForRego(f):
 		return true
-	}
-	if d.impersonation && slices.ContainsFunc(f.Spellings, func(s rule.Spelling) bool { return strings.HasPrefix(s.Verb, rule.Impersonate) }) {
-		return true // Rego matches the rules about impersonation
-	}
-	if r.Path != "" || len(d.byResource)+len(d.anywhere) == 0 {
-		return false // other rules are about resources
+	case d.isSilent(r):
+		return false
 	}
 	a := askedOf(r, f, valid)
-	return d.has(f, func(n *denial) bool { return n.rule.Match(&a.words) != rule.No && n.inScope(&a) })
+	return d.has(f, func(n *denial) bool { return n.rule.Match(&a.words) != rule.No && n.inScope(&a) != rule.No })
+}
+
+// isForRego reports whether Rego alone knows: policies that are unknown, and the rules about
+// impersonation.
+func (d *Denials) isForRego(f Forms) bool {
+	return d == nil || d.impersonation && slices.ContainsFunc(f.Spellings, func(s rule.Spelling) bool { return strings.HasPrefix(s.Verb, rule.Impersonate) })
+}
+
+// isSilent reports whether no rule can match: all are about resources.
+func (d *Denials) isSilent(r *decision.Request) bool {
+	return r.Path != "" || len(d.byResource)+len(d.anywhere) == 0
+}
+
+// First returns the rule that denies the request at an instant, of several the first in the order
+// of evaluation, or nil if none does. isKnown is false if only Rego can decide: if pods are
+// judged, or if what a rule compares is not stated.
+func (d *Denials) First(r *decision.Request, f Forms, valid []*tables.Session, at dates.Instant) (first *Denial, isKnown bool) {
+	if d.isForRego(f) {
+		return nil, false
+	}
+	if d.isSilent(r) {
+		return nil, true
+	}
+	a := askedOf(r, f, valid)
+	isUnknown := d.has(f, func(n *denial) bool {
+		matches := n.rule.Match(&a.words)
+		if matches == rule.No {
+			return false
+		}
+		if matches = min(matches, n.inScope(&a)); matches == rule.No || !n.Policy.Dates.Holds(at) {
+			return false
+		}
+		if n.Rule == nil || matches != rule.Yes {
+			return true
+		}
+		if first == nil || n.compare(first) < 0 {
+			first = &n.Denial
+		}
+		return false
+	})
+	if isUnknown {
+		return nil, false
+	}
+	return first, true
 }
 
 // ReadsSessions reports whether what policies decide on a request that they can concern may
@@ -196,21 +260,26 @@ func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request,
 	return span
 }
 
-// inScope reports whether the policy applies to the request's cluster and tenant, and to its
+// inScope returns whether the policy applies to the request's cluster and tenant, and to its
 // session and escalation or those of a valid session. A session that names the policy replaces
 // session and escalation.
-func (n *denial) inScope(a *asked) bool {
-	if n.scope.Match(&a.words) != rule.No {
-		return true
+func (n *denial) inScope(a *asked) rule.Truth {
+	out := n.scope.Match(&a.words)
+	if !n.bySession {
+		return out
 	}
-	return n.bySession && slices.ContainsFunc(a.sessions, func(s *tables.Session) bool {
+	for _, s := range a.sessions {
+		if out == rule.Yes {
+			break
+		}
 		w := a.words
 		w.Session, w.Escalation = s.Name, s.Owner
-		if slices.Contains(s.Policies, n.policy.Name) {
+		if slices.Contains(s.Policies, n.Policy.Name) {
 			w.Open |= rule.Set(rule.Session, rule.Escalation)
 		}
-		return n.scope.Match(&w) != rule.No
-	})
+		out = max(out, n.scope.Match(&w))
+	}
+	return out
 }
 
 // maxMatched is the length of the longest value that is matched here. The evaluation of

@@ -1,10 +1,12 @@
 package match
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -144,5 +146,68 @@ func TestReadsSessions(t *testing.T) {
 	impersonation := tables.DenyPolicy{Name: "impersonation", Impersonation: []tables.ImpersonationRule{{}}}
 	if d := NewDenials(tables.List{&tables.Deny{Policies: append(policies, impersonation)}}); !d.ReadsSessions(&decision.Request{Verb: "get", Resource: "secrets"}, FormsOf(&decision.Request{Verb: "get", Resource: "secrets"}, nil)) {
 		t.Error("rules about impersonation, which Rego matches, read no sessions")
+	}
+}
+
+// Of the rules that deny a request at an instant the first in the order of evaluation is found,
+// unless pods are judged or what a rule compares is not stated.
+func TestFirstDenial(t *testing.T) {
+	everything := []tables.DenyAction{{}}
+	on := func(number int, resource string) tables.DenyRule {
+		return tables.DenyRule{Rule: number, Actions: everything, Resources: []tables.DenyResource{{Resources: []string{resource}}}}
+	}
+	labelled := on(0, "unknown")
+	labelled.Namespaces = &tables.NamespaceFilter{Terms: [][]tables.LabelRequirement{{{Key: "k", Operator: tables.Exists}}}}
+	from, until := dates.Instant(10), dates.Instant(20)
+	d := NewDenials(tables.List{&tables.Deny{Policies: []tables.DenyPolicy{
+		{Name: "b", Precedence: 5, Rules: []tables.DenyRule{on(0, "x"), on(1, "pods"), on(2, "pods")}},
+		{Name: "c", Precedence: 5, Rules: []tables.DenyRule{on(0, "pods")}},
+		{Name: "a", Precedence: 9, Rules: []tables.DenyRule{on(0, "pods"), on(1, "unknown"), labelled}},
+		{Name: "z", Precedence: 1, Rules: []tables.DenyRule{on(3, "pods")}, Dates: &dates.Period{From: &from, Until: &until}},
+		{Name: "s", Precedence: 2, Rules: []tables.DenyRule{on(0, "pods")}, Sessions: globs(t, "s")},
+		{Name: "p", Precedence: 99, Pod: &tables.PodSecurity{Subresources: []string{"exec"}}, Dates: &dates.Period{From: &from}},
+		{Name: "i", Precedence: 99, Impersonation: []tables.ImpersonationRule{{}}},
+	}}})
+	session := []*tables.Session{{Name: "r"}, {Name: "s"}}
+	for name, row := range map[string]struct {
+		request decision.Request
+		valid   []*tables.Session
+		at      dates.Instant
+		want    string
+	}{
+		"nothing":                          {request: decision.Request{Verb: "get", Resource: "y"}, want: "none"},
+		"a path":                           {request: decision.Request{Verb: "get", Path: "/pods"}, want: "none"},
+		"name and rule":                    {request: decision.Request{Verb: "get", Resource: "pods"}, want: "b 1"},
+		"another form":                     {request: decision.Request{Verb: "GET", Resource: "Pod"}, want: "b 1"},
+		"precedence, before it begins":     {request: decision.Request{Verb: "get", Resource: "pods"}, at: 9, want: "b 1"},
+		"precedence, from its begin":       {request: decision.Request{Verb: "get", Resource: "pods"}, at: 10, want: "z 3"},
+		"precedence, before its end":       {request: decision.Request{Verb: "get", Resource: "pods"}, at: 19, want: "z 3"},
+		"precedence, at its end":           {request: decision.Request{Verb: "get", Resource: "pods"}, at: 20, want: "b 1"},
+		"the session of the request":       {request: decision.Request{Verb: "get", Resource: "pods", Session: "s"}, want: "s 0"},
+		"a valid session":                  {request: decision.Request{Verb: "get", Resource: "pods"}, valid: session, want: "s 0"},
+		"labels that are not stated":       {request: decision.Request{Verb: "get", Resource: "unknown", Namespace: "n"}, want: "for Rego"},
+		"labels that Rego reads":           {request: decision.Request{Verb: "get", Resource: "unknown", Namespace: "n", NamespaceLabels: map[string]string{}}, want: "for Rego"},
+		"labels outside of namespaces":     {request: decision.Request{Verb: "get", Resource: "unknown"}, want: "a 1"},
+		"a pod":                            {request: decision.Request{Verb: "create", Resource: "pods", Subresource: "exec"}, at: 10, want: "for Rego"},
+		"a pod before its policy begins":   {request: decision.Request{Verb: "create", Resource: "pods", Subresource: "exec"}, at: 9, want: "b 1"},
+		"an impersonation":                 {request: decision.Request{Verb: "impersonate", Resource: "users"}, want: "for Rego"},
+		"an impersonation in another form": {request: decision.Request{Verb: "Impersonate", Path: "/x"}, want: "for Rego"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, isKnown := d.First(&row.request, FormsOf(&row.request, map[string][]string{"pod": {"pods"}}), row.valid, row.at)
+			got := "none"
+			switch {
+			case !isKnown:
+				got = "for Rego"
+			case first != nil:
+				got = fmt.Sprintf("%s %d", first.Policy.Name, first.Rule.Rule)
+			}
+			if got != row.want {
+				t.Errorf("got %s, want %s", got, row.want)
+			}
+		})
+	}
+	if _, isKnown := (*Denials)(nil).First(&decision.Request{}, Forms{}, nil, 0); isKnown {
+		t.Error("policies that are unknown are for Rego")
 	}
 }

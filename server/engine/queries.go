@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/writ-policy/writ/bundles"
+	library "github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/gateway"
+	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// queries are the OPA queries of an engine. Engines with the same rules share them.
+type queries struct {
+	*later
+	// denyResources are the resources that deny policies name, by the words for the
+	// same kind.
+	denyResources map[string][]string
+	// all has every module, for paths of data that a client asks for.
+	all func() (*ast.Compiler, error)
+}
+
+// prepared are queries after their modules are compiled.
+type prepared struct {
+	// findings is prepared only if the bundle has deny policies; grants are the findings
+	// without them.
+	findings, grants, wantsPod, gateway rego.PreparedEvalQuery
+	gatewayRules                        map[gateway.Document]*rego.PreparedEvalQuery
+	// compiler has the modules that the queries were prepared from.
+	compiler *ast.Compiler
+}
+
+// later prepares queries when they are first needed.
+type later struct {
+	prepare func() (*prepared, error)
+	once    sync.Once
+	done    chan struct{}
+	queries *prepared
+	err     error
+}
+
+// start prepares the queries on another goroutine.
+func (l *later) start() {
+	l.once.Do(func() {
+		go func() {
+			defer close(l.done)
+			l.queries, l.err = l.prepare()
+		}()
+	})
+}
+
+// wait returns the queries, or an error at the deadline of the caller or after a time.
+func (l *later) wait(ctx context.Context, within time.Duration) (*prepared, error) {
+	select {
+	case <-l.done:
+		return l.queries, l.err
+	default:
+	}
+	l.start()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+		return l.queries, l.err
+	case <-ctx.Done():
+		return nil, decision.CheckContext(ctx)
+	case <-timer.C:
+		return nil, decision.ErrDeadline
+	}
+}
+
+// maxLater is the largest number of modules that are compiled while the revision decides: half
+// a second at most, for which requests that need OPA wait. The revision before decides while more
+// are compiled.
+const maxLater = 500
+
+// prepare compiles the modules, or reuses the queries of last if it has the same modules and
+// features. What this version of writ writes compiles, and is compiled later.
+func prepare(ctx context.Context, b *bundles.Bundle, denials *match.Denials, rules string, isOwn bool, last *Engine) (queries, error) {
+	if last != nil && last.rules == rules && maps.Equal(last.features, b.Features) {
+		return last.queries, nil
+	}
+	modules := modulesOf(b)
+	q := queries{
+		later: &later{done: make(chan struct{}), prepare: func() (ready *prepared, err error) {
+			library.Compile(func() { ready, err = prepareAnew(context.WithoutCancel(ctx), modules) })
+			return ready, err
+		}},
+		all: sync.OnceValues(func() (compiler *ast.Compiler, err error) {
+			library.Compile(func() { compiler, err = bundles.Compile(modules) })
+			return compiler, err
+		}),
+	}
+	if isOwn && len(modules.Files) <= maxLater {
+		q.denyResources = denials.Resources()
+		return q, nil
+	}
+	q.start()
+	<-q.done
+	if q.err == nil {
+		q.denyResources, q.err = denyResources(ctx, q.queries.compiler)
+	}
+	return q, q.err
+}
+
+// modulesOf returns a bundle of the modules that decide alone: what is compiled later must not keep
+// tables and data.
+func modulesOf(b *bundles.Bundle) *bundles.Bundle {
+	modules := &bundles.Bundle{Files: make(map[string][]byte), Features: b.Features}
+	for path, text := range b.Files {
+		if strings.HasSuffix(path, ".rego") && !bundles.IsTest(path) {
+			modules.Files[path] = text
+		}
+	}
+	return modules
+}
+
+// Compile compiles what is compiled later, if that has not begun. The error is also that of each
+// request which needs OPA.
+func (e *Engine) Compile() error {
+	e.queries.start()
+	<-e.queries.done
+	return e.queries.err
+}
+
+func prepareAnew(ctx context.Context, b *bundles.Bundle) (*prepared, error) {
+	prepared, features := new(prepared), b.Features
+	var err error
+	asked := map[string]*rego.PreparedEvalQuery{askGrants: &prepared.grants, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
+	if features.Has(tables.FeatureGateway) {
+		prepared.gatewayRules = make(map[gateway.Document]*rego.PreparedEvalQuery)
+		for _, document := range [...]gateway.Document{gateway.Applies, gateway.Judged, gateway.Review, gateway.Denial, gateway.Item} {
+			prepared.gatewayRules[document] = new(rego.PreparedEvalQuery)
+			asked[askGatewayRule(document)] = prepared.gatewayRules[document]
+		}
+	}
+	if features.Has(tables.FeatureDenyPolicies) {
+		asked[askAll] = &prepared.findings
+	}
+	names := slices.Collect(maps.Keys(asked))
+	for _, family := range genericFamilies() {
+		names = append(names, ruleOf(family))
+	}
+	if prepared.compiler, err = bundles.CompileFor(b, names); err != nil {
+		return nil, err
+	}
+	for name, query := range asked {
+		if *query, err = prepareQuery(ctx, prepared.compiler, name, inmem.New()); err != nil {
+			return nil, err
+		}
+	}
+	return prepared, nil
+}
+
+// prepareQuery prepares a query. For access and gateway the store is empty: OPA gets roles
+// and bindings as hits in the input, so that a prepared query remains valid when they change.
+func prepareQuery(ctx context.Context, compiler *ast.Compiler, name string, store storage.Store) (rego.PreparedEvalQuery, error) {
+	query, err := rego.New(
+		rego.Query(name),
+		rego.Compiler(compiler),
+		rego.Store(store),
+		// As in a stock OPA, a failing built-in is undefined. The library is written so
+		// that no built-in it calls can fail.
+		rego.StrictBuiltinErrors(!strings.Contains(name, "gateway")),
+		rego.GenerateJSON(keepValue),
+	).PrepareForEval(ctx)
+	if err != nil {
+		return query, fmt.Errorf("prepare %s: %w", name, err)
+	}
+	return query, nil
+}
