@@ -21,6 +21,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/tests/bench/report"
 )
 
 const (
@@ -275,7 +276,7 @@ func (c *child) cpu() time.Duration {
 
 // memory is the peak of the resident memory in MiB.
 func (c *child) memory() float64 {
-	text := procField("/proc/"+strconv.Itoa(c.command.Process.Pid)+"/status", "VmHWM")
+	text := report.ProcField("/proc/"+strconv.Itoa(c.command.Process.Pid)+"/status", "VmHWM")
 	kilobytes, _ := strconv.ParseFloat(strings.TrimSuffix(text, " kB"), 64)
 	return kilobytes / 1024
 }

@@ -1,20 +1,26 @@
-package main
+// Package report has what the files of measurements share: curves as SVG, and what they say of
+// the machine.
+package report
 
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// chart draws series over the number of bindings, both axes logarithmic.
-type chart struct {
-	title, unit string
+// Chart draws series over the number of bindings, both axes logarithmic. It is ready with a
+// title and a unit.
+type Chart struct {
+	Title, Unit string
 	names       []string
 	series      map[string][][2]float64
 }
 
-func (c *chart) add(name string, n int, value float64) {
+// Add adds a point to a series. What is not above zero has no place on the axis and is left out.
+func (c *Chart) Add(name string, n int, value float64) {
 	if value <= 0 {
 		return
 	}
@@ -27,9 +33,15 @@ func (c *chart) add(name string, n int, value float64) {
 	c.series[name] = append(c.series[name], [2]float64{float64(n), value})
 }
 
+// Write writes the picture to a folder, and returns the line of Markdown that shows it.
+func (c *Chart) Write(dir string) (string, error) {
+	name := c.file()
+	return fmt.Sprintf("![%s](%s)\n", c.Title, name), os.WriteFile(filepath.Join(dir, name), []byte(c.svg()), 0o644)
+}
+
 // file is the name of the picture: the words of the title.
-func (c *chart) file() string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(c.title), func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz", r) }), "-") + ".svg"
+func (c *Chart) file() string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(c.Title), func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz", r) }), "-") + ".svg"
 }
 
 // The size of a picture in pixels, and the margins of its plot: the right one has the names
@@ -42,7 +54,7 @@ const (
 var colors = []string{"#1b6ca8", "#c0392b", "#27823f", "#8e44ad", "#b9770e", "#16807a", "#5d6d7e", "#a04000", "#2e4053", "#7d3c98"}
 
 // svg returns the picture.
-func (c *chart) svg() string {
+func (c *Chart) svg() string {
 	minX, maxX, minY, maxY := c.decades()
 	x := func(v float64) float64 {
 		return left + (math.Log10(v)-minX)/(maxX-minX)*(chartWidth-left-right)
@@ -53,7 +65,7 @@ func (c *chart) svg() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", chartWidth, chartHeight)
 	fmt.Fprintf(&out, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", chartWidth, chartHeight)
-	fmt.Fprintf(&out, `<text x="%d" y="22" font-size="15">%s (%s)</text>`+"\n", left, c.title, c.unit)
+	fmt.Fprintf(&out, `<text x="%d" y="22" font-size="15">%s (%s)</text>`+"\n", left, c.Title, c.Unit)
 	for d := minX; d <= maxX; d++ {
 		at := x(math.Pow(10, d))
 		fmt.Fprintf(&out, `<path d="M%.1f %dV%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n",
@@ -79,7 +91,7 @@ func (c *chart) svg() string {
 }
 
 // decades returns the bounds of the axes as powers of ten.
-func (c *chart) decades() (minX, maxX, minY, maxY float64) {
+func (c *Chart) decades() (minX, maxX, minY, maxY float64) {
 	minX, minY, maxX, maxY = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, points := range c.series {
 		for _, p := range points {
