@@ -114,7 +114,7 @@ func linkedVersion(program, module string) string {
 	if program != "" {
 		var err error
 		if info, err = buildinfo.ReadFile(program); err != nil {
-			return notBuilt
+			return "not built"
 		}
 	} else if !ok {
 		return ""
@@ -126,6 +126,3 @@ func linkedVersion(program, module string) string {
 	}
 	return info.Main.Version
 }
-
-// notBuilt is the version of a program that is not there.
-const notBuilt = "not built"

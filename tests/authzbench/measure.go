@@ -94,7 +94,7 @@ const mostAsked = 200_000
 // measure asks for as long as the workload states.
 func (s *session) measure(w *workload, questions []question) result {
 	r := result{System: s.about().Name, Workload: w.Name, N: s.reference.N}
-	warm := questions[:min(len(questions), 10)] // connections and code
+	warm := questions[max(0, len(questions)-10):] // connections and code, by the last questions
 	if w.Repeat {
 		warm = questions // and caches
 	}

@@ -84,36 +84,34 @@ func (w *workload) figures() []figure {
 func (b *bench) writeTable(text, pictures *strings.Builder, w *workload) {
 	figures := w.figures()
 	asked := "asked | wrong"
-	fmt.Fprintf(text, "## %s\n\n| system | bindings |", w.Title)
+	fmt.Fprintf(text, "## %s\n\n| bindings | system |", w.Title)
 	for _, f := range figures {
 		fmt.Fprintf(text, " %s |", f.name)
 	}
 	if w.Kind == "change" {
 		asked = "changes | wrong in all of them, asked each millisecond"
 	}
-	fmt.Fprintf(text, " %s |\n| --- | ---: |%s ---: | ---: |\n", asked, strings.Repeat(" ---: |", len(figures)))
+	fmt.Fprintf(text, " %s |\n| ---: | --- |%s ---: | ---: |\n", asked, strings.Repeat(" ---: |", len(figures)))
 	charts := mapped(figures, func(f figure) *report.Chart { return &report.Chart{Title: f.draw, Unit: "us"} })
-	for _, s := range b.measured {
-		for i := range b.results {
-			r := &b.results[i]
-			if r.System != s.Name || r.Workload != w.Name {
-				continue
-			}
-			fmt.Fprintf(text, "| %s | %d |", r.System, r.N)
-			if r.Asked == r.Errors {
-				fmt.Fprintf(text, " %s |%s\n", strings.ReplaceAll(r.Failure, "|", " "), strings.Repeat(" |", len(figures)+1))
-				continue
-			}
-			for j, f := range figures {
-				if f.text != nil {
-					fmt.Fprintf(text, " %s |", f.text(r))
-					continue
-				}
-				charts[j].Add(r.System, r.N, float64(f.time(r))/float64(time.Microsecond))
-				fmt.Fprintf(text, " %s |", rounded(f.time(r)))
-			}
-			fmt.Fprintf(text, " %d | %s |\n", r.Asked, r.wrong())
+	for i := range b.results {
+		r := &b.results[i]
+		if r.Workload != w.Name {
+			continue
 		}
+		fmt.Fprintf(text, "| %d | %s |", r.N, r.System)
+		if r.Asked == r.Errors {
+			fmt.Fprintf(text, " %s |%s\n", strings.ReplaceAll(r.Failure, "|", " "), strings.Repeat(" |", len(figures)+1))
+			continue
+		}
+		for j, f := range figures {
+			if f.text != nil {
+				fmt.Fprintf(text, " %s |", f.text(r))
+				continue
+			}
+			charts[j].Add(r.System, r.N, float64(f.time(r))/float64(time.Microsecond))
+			fmt.Fprintf(text, " %s |", rounded(f.time(r)))
+		}
+		fmt.Fprintf(text, " %d | %s |\n", r.Asked, r.wrong())
 	}
 	text.WriteString("\n")
 	for _, c := range charts {

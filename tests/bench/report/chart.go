@@ -51,7 +51,7 @@ const (
 	left, right, top, under = 70, 290, 40, 40
 )
 
-var colors = []string{"#1b6ca8", "#c0392b", "#27823f", "#8e44ad", "#b9770e", "#16807a", "#5d6d7e", "#a04000", "#2e4053", "#7d3c98"}
+var colors = []string{"#1b6ca8", "#c0392b", "#27823f", "#8e44ad", "#b9770e", "#16807a", "#5d6d7e", "#a04000", "#2e4053", "#e0559e"}
 
 // svg returns the picture.
 func (c *Chart) svg() string {
