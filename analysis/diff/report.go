@@ -332,7 +332,8 @@ func (k *Class) hash(statements []statement.JSON) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// merge adds the affected principals of an equal class.
+// merge adds the affected principals of an equal class. Each total may be larger than its list,
+// which is bounded; of two totals whose lists may have principals in common, the larger is certain.
 func (k *Class) merge(o *Class) {
 	for i := range k.Transitions {
 		if i >= len(o.Transitions) {

@@ -357,7 +357,10 @@ func (r *Report) Claim() string {
 	n, until := len(r.Coverage.At), r.Coverage.Until
 	if n > 1 {
 		text += fmt.Sprintf(" At %d times, the last one %s", n, r.Coverage.At[n-1].Format(time.RFC3339))
-		text += map[bool]string{true: "; holds from then on.", false: "."}[until == nil]
+		if until == nil {
+			text += "; holds from then on"
+		}
+		text += "."
 	}
 	if until != nil {
 		text += fmt.Sprintf(" Holds until %s, when %s.", until.Format(time.RFC3339), r.Coverage.holds)

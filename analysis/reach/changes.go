@@ -63,7 +63,7 @@ func (c *change) written() map[string]any {
 	return out
 }
 
-// applied returns the documents that changes leave written and gone.
+// applied returns the documents that changes write, and what identifies those that they remove.
 func applied(changes []change) (adds, removes []map[string]any) {
 	for _, c := range changes {
 		if c.document == nil {

@@ -49,6 +49,10 @@ func (g *Guard) groups() []string {
 	return out
 }
 
+// policy returns the admission policy. It looks at policy documents, and at all that could take it
+// or writ out of the way: admission policies, aggregated APIs, definitions of the guarded groups,
+// and the objects of writ's own namespace. Writers may change these, and controllers may change
+// the status of break-glass documents; the API server's own accounts do what they do everywhere.
 func (g *Guard) policy() companion.Slice {
 	all := func(groups []string, resources ...string) companion.Rules {
 		return companion.Rules{APIGroups: groups, APIVersions: []string{"*"}, Operations: []string{"CREATE", "UPDATE", "DELETE"}, Resources: resources}

@@ -62,8 +62,8 @@ func Once(list []Power) []Power {
 	})
 }
 
-// heaviest returns a subject of each weight, and those that rules are about; an account in
-// place of every subject.
+// heaviest returns those subjects on which the level of a power depends: the first of each weight,
+// and those that have a rule of their own. Without subjects it is an account, as anyone may be.
 func heaviest(subjects []string) []string {
 	var out []string
 	seen := make(map[Level]bool)
