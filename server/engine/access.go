@@ -226,13 +226,14 @@ func matched(h match.Hit) decision.Matched {
 	}
 }
 
-func ruleText(m *decision.Matched, via []*tables.Session) string {
-	text := m.RuleText()
+// ruleText names the rule of a match, through which session it applies, and until when.
+func ruleText(m *decision.Matched, via []match.Session) string {
+	var through, name, until string
 	if len(via) > 0 {
-		text += " via session " + latest(via).Name
+		through, name = " via session ", latest(via).Name
 	}
 	if m.Until != "" {
-		text += " until " + m.Until
+		until = " until "
 	}
-	return text
+	return m.RuleText() + through + name + until + m.Until // at once: strings are copied
 }

@@ -155,7 +155,7 @@ func (p *projected) changesSessions(before *projected, r *decision.Request) bool
 		len(now.Sessions) > 0 && p.denyChange.isAny {
 		return true
 	}
-	return slices.ContainsFunc(now.Sessions, func(s *tables.Session) bool {
+	return slices.ContainsFunc(now.Sessions, func(s match.Session) bool {
 		return slices.ContainsFunc(s.Groups, func(group string) bool { return p.isChanged(r.Namespace, true, group) })
 	})
 }

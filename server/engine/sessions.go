@@ -16,8 +16,8 @@ import (
 // lent is what sessions give to a request, as writ.access.sessions finds it in the tables.
 // The zero value is that of a request without a session.
 type lent struct {
-	valid []*tables.Session   // by name
-	via   [][]*tables.Session // those of each hit that applies through sessions, by Hit.Lent
+	valid []match.Session   // by name
+	via   [][]match.Session // those of each hit that applies through sessions, by Hit.Lent
 	// warning is that of a request that names a session which is not valid for it.
 	warning string
 	// debug is the first DebugSession that lets the user into the pod, participant who that is.
@@ -57,17 +57,18 @@ func (e *Engine) lend(r *decision.Request, at dates.Instant) (l lent) {
 			}
 		}
 	}
-	for i, s := range held.Sessions {
-		if !fitsIssuer(s, r) {
+	for i := range held.Sessions {
+		s := &held.Sessions[i]
+		if !fitsIssuer(s.Session, r) {
 			continue
 		}
-		l.span = l.span.Around(at, s.Dates)
+		l.span = s.Around(l.span, at)
 		switch {
-		case !s.Dates.Holds(at):
+		case !s.Holds(at):
 		case len(l.valid) == i:
 			l.valid = held.Sessions[: i+1 : i+1] // all of them so far, without a copy
 		default:
-			l.valid = append(l.valid, s)
+			l.valid = append(l.valid, *s)
 		}
 	}
 	return l
@@ -95,8 +96,9 @@ func (l *lent) name(s *tables.Session, r *decision.Request, at dates.Instant) {
 const issuers = "identity.t-caas.telekom.com/issuer"
 
 func fitsIssuer(s *tables.Session, r *decision.Request) bool {
+	stated := r.Extra[issuers]
 	differs := func(issuer string) bool { return issuer != "" && issuer != s.Issuer }
-	return s.AnyIssuer || !slices.ContainsFunc(r.Extra[issuers], differs)
+	return len(stated) == 0 || s.AnyIssuer || !slices.ContainsFunc(stated, differs)
 }
 
 // covering returns the index of the participant whom a DebugSession lets into the pod of the
@@ -143,7 +145,7 @@ func (l *lent) find(tree *match.Tree, r *decision.Request) []match.Hit {
 }
 
 // of returns the sessions through which a hit applies, none for one of the request's own.
-func (l *lent) of(h match.Hit) []*tables.Session {
+func (l *lent) of(h match.Hit) []match.Session {
 	if h.Lent == 0 {
 		return nil
 	}
@@ -152,17 +154,17 @@ func (l *lent) of(h match.Hit) []*tables.Session {
 
 // end completes the description of a hit that applies through sessions: of several the
 // latest end counts.
-func end(m *decision.Matched, h match.Hit, via []*tables.Session) {
+func end(m *decision.Matched, h match.Hit, via []match.Session) {
 	if len(via) == 0 {
 		return
 	}
 	m.Via = make([]decision.Via, len(via))
 	bound, last := endOf(h.Binding.Dates), latest(via)
-	for i, s := range via {
-		until := s.Dates.End()
-		m.Via[i] = decision.Via{Kind: "BreakglassSession", Namespace: s.Namespace, Name: s.Name, Until: until}
+	for i := range via {
+		s := &via[i]
+		m.Via[i] = decision.Via{Kind: "BreakglassSession", Namespace: s.Namespace, Name: s.Name, Until: s.End}
 		if ends := endOf(s.Dates); s == last && (bound == nil || ends != nil && *ends < *bound) {
-			m.Until = until
+			m.Until = s.End
 		}
 	}
 }
@@ -176,9 +178,10 @@ func endOf(p *dates.Period) *dates.Instant {
 }
 
 // latest returns the first of the sessions that end last.
-func latest(via []*tables.Session) *tables.Session {
-	last := via[0]
-	for _, s := range via[1:] {
+func latest(via []match.Session) *match.Session {
+	last := &via[0]
+	for i := range via[1:] {
+		s := &via[i+1]
 		if until, most := endOf(s.Dates), endOf(last.Dates); most != nil && (until == nil || *until > *most) {
 			last = s
 		}
@@ -193,7 +196,7 @@ var (
 )
 
 // sessionTerms are valid sessions as the library reads them for deny policies.
-func sessionTerms(valid []*tables.Session) *ast.Term {
+func sessionTerms(valid []match.Session) *ast.Term {
 	terms := make([]*ast.Term, len(valid))
 	for i, s := range valid {
 		terms[i] = ast.ObjectTerm(

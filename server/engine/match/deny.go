@@ -128,7 +128,7 @@ func (d *Denials) add(added *denial, resources []tables.DenyResource) {
 // as written or one of its other forms, in scope by the request or by a valid session of its
 // user. It returns true if only Rego can decide, as for the labels of namespaces. False means
 // that compiled.deny has neither rules nor pods for the request.
-func (d *Denials) CanConcern(r *decision.Request, f Forms, valid []*tables.Session) bool {
+func (d *Denials) CanConcern(r *decision.Request, f Forms, valid []Session) bool {
 	switch {
 	case d.isForRego(f):
 		return true
@@ -153,7 +153,7 @@ func (d *Denials) isSilent(r *decision.Request) bool {
 // First returns the rule that denies the request at an instant, of several the first in the order
 // of evaluation, or nil if none does. isKnown is false if only Rego can decide: if pods are
 // judged, or if what a rule compares is not stated.
-func (d *Denials) First(r *decision.Request, f Forms, valid []*tables.Session, at dates.Instant) (first *Denial, isKnown bool) {
+func (d *Denials) First(r *decision.Request, f Forms, valid []Session, at dates.Instant) (first *Denial, isKnown bool) {
 	if d.isForRego(f) {
 		return nil, false
 	}
@@ -231,12 +231,12 @@ func FormsOf(r *decision.Request, named map[string][]string) Forms {
 // asked is a request with its words and the valid sessions of its user.
 type asked struct {
 	words    rule.Words
-	sessions []*tables.Session
+	sessions []Session
 }
 
 // askedOf returns the words of a request. Rego reads the labels of namespaces, and compares
 // patterns with long values: its evaluation is bounded.
-func askedOf(r *decision.Request, f Forms, valid []*tables.Session) asked {
+func askedOf(r *decision.Request, f Forms, valid []Session) asked {
 	in := requestOf(r)
 	a := asked{rule.FormWords(&in, f.Spellings, f.Resources), valid}
 	a.words.Open, a.words.Longest = rule.Set(rule.NamespaceLabels), maxMatched
@@ -248,7 +248,7 @@ func (d *Denials) HasDates() bool { return d != nil && len(d.dated) > 0 }
 
 // Around returns a span narrowed about an instant by the policies that can concern the
 // request at another time, as CanConcern reports.
-func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request, f Forms, valid []*tables.Session) dates.Span {
+func (d *Denials) Around(span dates.Span, at dates.Instant, r *decision.Request, f Forms, valid []Session) dates.Span {
 	if d == nil {
 		return span
 	}
@@ -268,7 +268,8 @@ func (n *denial) inScope(a *asked) rule.Truth {
 	if !n.bySession {
 		return out
 	}
-	for _, s := range a.sessions {
+	for i := range a.sessions {
+		s := &a.sessions[i]
 		if out == rule.Yes {
 			break
 		}

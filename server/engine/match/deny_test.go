@@ -50,7 +50,7 @@ func TestDenialsCanConcern(t *testing.T) {
 	for name, row := range map[string]struct {
 		request decision.Request
 		change  func(r *decision.Request)
-		valid   []*tables.Session
+		valid   []Session
 		want    bool
 	}{
 		"as it is":                    {request: first, want: true},
@@ -69,12 +69,12 @@ func TestDenialsCanConcern(t *testing.T) {
 		"another cluster":             {request: first, change: func(r *decision.Request) { r.Cluster = "d" }},
 		"another session":             {request: first, change: func(r *decision.Request) { r.Session = "" }},
 		"an escalation":               {request: first, change: func(r *decision.Request) { r.Session, r.Escalation = "", "e" }, want: true},
-		"a valid session":             {request: first, change: unnamed, valid: []*tables.Session{{Name: "t"}, {Name: "s"}}, want: true},
-		"a session that attaches it":  {request: first, change: unnamed, valid: []*tables.Session{{Name: "t", Policies: []string{"p"}}}, want: true},
-		"a session of its owner":      {request: first, change: unnamed, valid: []*tables.Session{{Name: "t", Owner: "e"}}, want: true},
-		"a valid session of another":  {request: first, change: unnamed, valid: []*tables.Session{{Name: "t", Owner: "f", Policies: []string{"q"}}}},
+		"a valid session":             {request: first, change: unnamed, valid: []Session{{Session: &tables.Session{Name: "t"}}, {Session: &tables.Session{Name: "s"}}}, want: true},
+		"a session that attaches it":  {request: first, change: unnamed, valid: []Session{{Session: &tables.Session{Name: "t", Policies: []string{"p"}}}}, want: true},
+		"a session of its owner":      {request: first, change: unnamed, valid: []Session{{Session: &tables.Session{Name: "t", Owner: "e"}}}, want: true},
+		"a valid session of another":  {request: first, change: unnamed, valid: []Session{{Session: &tables.Session{Name: "t", Owner: "f", Policies: []string{"q"}}}}},
 		"a session elsewhere": {
-			request: first, valid: []*tables.Session{{Name: "s", Owner: "e", Policies: []string{"p"}}},
+			request: first, valid: []Session{{Session: &tables.Session{Name: "s", Owner: "e", Policies: []string{"p"}}}},
 			change: func(r *decision.Request) { r.Session, r.Cluster = "", "d" },
 		},
 		"an impersonation":           {request: first, change: func(r *decision.Request) { r.Verb = "impersonate:node" }, want: true},
@@ -168,10 +168,10 @@ func TestFirstDenial(t *testing.T) {
 		{Name: "p", Precedence: 99, Pod: &tables.PodSecurity{Subresources: []string{"exec"}}, Dates: &dates.Period{From: &from}},
 		{Name: "i", Precedence: 99, Impersonation: []tables.ImpersonationRule{{}}},
 	}}})
-	session := []*tables.Session{{Name: "r"}, {Name: "s"}}
+	session := []Session{{Session: &tables.Session{Name: "r"}}, {Session: &tables.Session{Name: "s"}}}
 	for name, row := range map[string]struct {
 		request decision.Request
-		valid   []*tables.Session
+		valid   []Session
 		at      dates.Instant
 		want    string
 	}{

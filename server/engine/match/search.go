@@ -21,14 +21,14 @@ type Search struct {
 	// Hits are those found, each once, in a slice that the caller owns.
 	Hits []Hit
 	// Via are the sessions of each hit that only their groups lead to, by Hit.Lent.
-	Via     [][]*tables.Session
+	Via     [][]Session
 	tree    *Tree
 	request *decision.Request
 	// namespace is that of the request.
 	namespace hashedNamespace
 	// seen has the places of the hits, if there are many; else it is nil.
 	seen    map[Hit]int
-	through []*tables.Session // the session whose groups are searched, alone
+	through []Session // the session whose groups are searched, alone
 	// kubernetes and origin are the words of the request, empty until they are needed.
 	kubernetes, origin rule.Words
 	resources          [3]string // the entries of a Kubernetes rule that match the resource
@@ -46,10 +46,12 @@ func (t *Tree) Search(r *decision.Request) Search {
 }
 
 // Lend adds the hits of the groups of sessions.
-func (s *Search) Lend(valid []*tables.Session) {
-	for i, session := range valid {
+func (s *Search) Lend(valid []Session) {
+	for i := range valid {
 		s.through = valid[i : i+1 : i+1]
-		s.findGroups(session.Groups)
+		for _, group := range valid[i].groups {
+			s.findHashed(boundSubject{group: true, name: group.name}, group.hash)
+		}
 	}
 }
 
@@ -61,8 +63,9 @@ func (s *Search) findGroups(groups []string) {
 
 // findGrants finds the rules of a subject, bound in the whole cluster and in the namespace of
 // the request.
-func (s *Search) findGrants(h boundSubject) {
-	hash := h.hash()
+func (s *Search) findGrants(h boundSubject) { s.findHashed(h, h.hash()) }
+
+func (s *Search) findHashed(h boundSubject, hash uint64) {
 	s.findIn(h, hash)
 	if s.request.Namespace != "" {
 		h.namespace = s.request.Namespace
@@ -111,7 +114,7 @@ func (s *Search) lendAgain(lent int) {
 		return
 	}
 	via := &s.Via[lent-1]
-	if session := s.through[0]; (*via)[len(*via)-1] != session {
+	if session := s.through[0]; (*via)[len(*via)-1].Session != session.Session {
 		*via = append(*via, session)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -21,8 +22,49 @@ type holder struct{ cluster, user string }
 // Held is what a user may hold on a cluster at some time, in the order of the keys.
 type Held struct {
 	holder
-	Sessions []*tables.Session
+	Sessions []Session
 	Debug    []*tables.DebugSession
+}
+
+// Session is a session as decisions read it: what all of them need is in one line of memory.
+type Session struct {
+	dates  dates.Period
+	bounds [2]dates.Instant // those of dates
+	groups []lentGroup
+	*tables.Session
+	End string // when it ends, as text; empty for never
+}
+
+// lentGroup is a group of a session, with its hash in the cluster.
+type lentGroup struct {
+	hash uint64
+	name string
+}
+
+// set makes s the session of a row. It must stay where it is.
+func (s *Session) set(row *tables.Session) {
+	s.Session, s.End = row, row.Dates.End()
+	for _, group := range row.Groups {
+		s.groups = append(s.groups, lentGroup{boundSubject{group: true, name: group}.hash(), group})
+	}
+	if row.Dates == nil {
+		return
+	}
+	s.dates = *row.Dates
+	for i, bound := range [...]**dates.Instant{&s.dates.From, &s.dates.Until} {
+		if *bound != nil {
+			s.bounds[i] = **bound
+			*bound = &s.bounds[i]
+		}
+	}
+}
+
+// Holds reports whether the session is valid at an instant.
+func (s *Session) Holds(at dates.Instant) bool { return s.dates.Holds(at) }
+
+// Around returns a span narrowed about an instant by the bounds of the session.
+func (s *Session) Around(span dates.Span, at dates.Instant) dates.Span {
+	return span.Around(at, &s.dates)
 }
 
 func (h *Held) isEmpty() bool { return len(h.Sessions)+len(h.Debug) == 0 }
@@ -71,7 +113,7 @@ func (e *holders) at(hash uint64, h holder) *heldEntry {
 
 func (e *holders) find(h holder) *Held {
 	if len(e.entries) > 0 {
-		if held := e.at(maphash.String(shardSeed, h.user), h).held; held != nil {
+		if held := e.at(maphash.String(shardSeed, h.user), h).held; held != nil && !held.isEmpty() {
 			return held
 		}
 	}
@@ -103,8 +145,9 @@ func (e *holders) grow() {
 // heldBy returns the rows of a table for a holder.
 func heldBy(t *tables.Sessions, h holder) *Held {
 	names, rows := t.Holders.At(h.cluster).At(h.user), &Held{holder: h}
-	for _, name := range names.Sessions {
-		rows.Sessions = append(rows.Sessions, t.Sessions.Find(name))
+	rows.Sessions = make([]Session, len(names.Sessions))
+	for i, name := range names.Sessions {
+		rows.Sessions[i].set(t.Sessions.Find(name))
 	}
 	for _, key := range names.Debug {
 		rows.Debug = append(rows.Debug, t.Debug.Find(key))

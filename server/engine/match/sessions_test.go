@@ -37,7 +37,7 @@ func TestSessionsAreIndexedAgain(t *testing.T) {
 		last = IndexSessions(now, last)
 		anew := IndexSessions(now, nil)
 		for _, user := range []string{"a", "b", "c", "d"} {
-			if got, want := last.Of("c", user), anew.Of("c", user); !reflect.DeepEqual(got.Sessions, want.Sessions) || !reflect.DeepEqual(got.Debug, want.Debug) {
+			if got, want := last.Of("c", user), anew.Of("c", user); !reflect.DeepEqual(got, want) {
 				t.Errorf("table %d, %s: got %+v, want %+v", i, user, got, want)
 			}
 			held := now.Holders.At("c").At(user)
@@ -62,7 +62,7 @@ func TestUsersComeAndGo(t *testing.T) {
 		h := holder{cluster: string(rune('a' + i%3)), user: strconv.Itoa(i / 3)}
 		before := held
 		held = held.clone()
-		held.set(&Held{holder: h, Sessions: []*tables.Session{{User: h.user, Cluster: h.cluster}}})
+		held.set(&Held{holder: h, Sessions: []Session{{Session: &tables.Session{User: h.user, Cluster: h.cluster}}}})
 		if got := held.find(h); len(got.Sessions) != 1 || got.Sessions[0].User != h.user || got.Sessions[0].Cluster != h.cluster {
 			t.Fatalf("%+v is held, got %+v", h, got)
 		}
