@@ -27,7 +27,7 @@ func main() {
 	flag.StringVar(&o.sizes, "n", "100,1000,10000", "the numbers of bindings")
 	flag.StringVar(&o.only, "only", "", "measure only systems whose name contains one of these, separated by commas")
 	flag.StringVar(&o.results, "results", "", "the folder to write RESULTS.md and curves to")
-	flag.DurationVar(&o.startLimit, "start-limit", time.Minute, "how long a system may take to start with a world")
+	flag.DurationVar(&o.startLimit, "start-limit", 2*time.Minute, "how long a system may take to start with a world")
 	flag.StringVar(&floorAddress, "floor", "", "serve the floor on this address, for the harness itself")
 	flag.StringVar(&world, "world", "", "the facts of the floor")
 	flag.Parse()

@@ -66,7 +66,8 @@ func (w *workload) figures() []figure {
 	p99 := figure{name: "p99", time: func(r *result) time.Duration { return r.P99 }}
 	switch w.Kind {
 	case "start":
-		return []figure{p50, {name: "memory, peak of this world", text: func(r *result) string { return r.Memory }}}
+		p50.name = "time"
+		return []figure{p50, {name: "memory, peak", text: func(r *result) string { return r.Memory }}}
 	case "change":
 		if w.Fresh { // the curves of the changes before have those systems
 			p50.draw = ""
@@ -148,9 +149,9 @@ func rounded(d time.Duration) string {
 func (b *bench) writeHostile(text *strings.Builder) {
 	text.WriteString(`## Hostile inputs
 
-Refused: an error, a status that is not 2xx, or a closed connection. Denied: an answer, which is right as none of these
-may be allowed. A user with two values is allowed as the last; a system that does not refuse it
-takes one of them. A library has no protocol and is only given the values.
+Refused: an error, a status that is not 2xx, or a closed connection. Denied: an answer, which is
+right, as none of these may be allowed. A user with two values is allowed as the last; a system that
+does not refuse it takes one of them. A library has no protocol and is only given the values.
 
 | input |`)
 	for _, s := range b.measured {

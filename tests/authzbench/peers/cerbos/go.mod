@@ -1,4 +1,5 @@
-// Cerbos is built with the versions of its own go.mod.
+// Cerbos is built with the versions of its own go.mod, which replaces protovalidate. v0.56.0 needs
+// Go 1.27.
 module github.com/writ-policy/writ/tests/authzbench/peers/cerbos
 
 go 1.26.8

@@ -1,4 +1,4 @@
-// SpiceDB is built with the versions of its own go.mod.
+// SpiceDB is built with the versions of its own go.mod. v1.57.1 needs Go 1.26.9.
 module github.com/writ-policy/writ/tests/authzbench/peers/spicedb
 
 go 1.26.8
