@@ -120,7 +120,7 @@ func (e *Engine) findings(ctx context.Context, isAboutDenials bool, v evaluation
 	if !isAboutDenials && !slices.ContainsFunc(v.hits, func(h match.Hit) bool { return h.Restrictions() != nil }) {
 		return findings{hold: v.hits}, decision.CheckContext(ctx)
 	}
-	queries, err := e.queries.wait(ctx, e.timeout)
+	queries, err := e.queries.wait(ctx)
 	if err != nil {
 		return findings{}, err
 	}

@@ -68,7 +68,7 @@ func (e *Engine) gatewayByRego(ctx context.Context, r *decision.GatewayRequest, 
 	if !ok {
 		return d, nil, errors.New("the request must be an object")
 	}
-	queries, err := e.queries.wait(ctx, e.timeout)
+	queries, err := e.queries.wait(ctx)
 	if err != nil {
 		return d, nil, err
 	}

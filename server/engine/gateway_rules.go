@@ -51,7 +51,7 @@ func (g *gatewayRego) Value(d gateway.Document, rule string, patterns map[string
 	}
 	attributes := input.(ast.Object)
 	attributes.Insert(keyEngine, ast.ObjectTerm([2]*ast.Term{keyRule, ast.StringTerm(rule)}, [2]*ast.Term{keyPatterns, ast.NewTerm(names)}))
-	queries, err := g.engine.queries.wait(g.ctx, g.engine.timeout)
+	queries, err := g.engine.queries.wait(g.ctx)
 	if err != nil {
 		return nil, false, err
 	}

@@ -31,7 +31,7 @@ func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decisio
 	if v.lent.debug != nil {
 		return decision.Facts{}, nil // it decides before all policies
 	}
-	queries, err := e.queries.wait(ctx, e.timeout)
+	queries, err := e.queries.wait(ctx)
 	if err != nil {
 		return facts, err
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -61,23 +60,20 @@ func (l *later) start() {
 	})
 }
 
-// wait returns the queries, or an error at the deadline of the caller or after a time.
-func (l *later) wait(ctx context.Context, within time.Duration) (*prepared, error) {
+// wait returns the queries, or an error at the deadline of the caller. Compilation is no part of an
+// evaluation, whose time is bounded elsewhere: another one in the process may come first.
+func (l *later) wait(ctx context.Context) (*prepared, error) {
 	select {
 	case <-l.done:
 		return l.queries, l.err
 	default:
 	}
 	l.start()
-	timer := time.NewTimer(within)
-	defer timer.Stop()
 	select {
 	case <-l.done:
 		return l.queries, l.err
 	case <-ctx.Done():
 		return nil, decision.CheckContext(ctx)
-	case <-timer.C:
-		return nil, decision.ErrDeadline
 	}
 }
 
