@@ -60,8 +60,8 @@ func (l *later) start() {
 	})
 }
 
-// wait returns the queries, or an error at the deadline of the caller. Compilation is no part of an
-// evaluation, whose time is bounded elsewhere: another one in the process may come first.
+// wait returns the queries, or an error at the deadline of the caller. The bound of an evaluation does
+// not count here: another compilation of the process may come first.
 func (l *later) wait(ctx context.Context) (*prepared, error) {
 	select {
 	case <-l.done:
