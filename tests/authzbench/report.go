@@ -14,11 +14,15 @@ import (
 // report prints what was found, as Markdown, and writes it with its curves if a folder is given.
 func (b *bench) report() error {
 	var text, pictures strings.Builder
+	only := b.options.only
+	if only != "" {
+		only = " ONLY=" + only
+	}
 	fmt.Fprintf(&text, `# Results of authzbench
 
 Written on %s by
 
-    make authzbench BINDINGS=%s RESULTS=tests/authzbench
+    make authzbench BINDINGS=%s%s RESULTS=tests/authzbench
 
 in %v on %s. The load average before was %s.
 
@@ -29,7 +33,7 @@ own on this machine and has the floor over HTTP; a library has the floor in proc
 what the asker waits, CPU is that of the process for each answer. A row that states a time in the
 place of figures is of a system that took longer. [doc.go](doc.go) states how to add a system.
 
-`, b.began.UTC().Format(time.DateOnly), b.options.sizes, time.Since(b.began).Round(time.Second), report.Machine(), b.load)
+`, b.began.UTC().Format(time.DateOnly), b.options.sizes, only, time.Since(b.began).Round(time.Second), report.Machine(), b.load)
 	b.writeSystems(&text)
 	text.WriteString("PICTURES\n")
 	b.writeTable(&text, &pictures, &workload{Name: "start", Kind: "start", Title: "From the facts to right answers"})
