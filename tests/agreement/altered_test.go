@@ -95,7 +95,7 @@ func TestAlteredRegoDecides(t *testing.T) {
 			if row.request != "" {
 				list = append(slices.Clone(list), json.RawMessage(row.request))
 			}
-			c := &comparison{altered, newStock(t, altered, noTests), ""}
+			c := &comparison{altered, newStock(t, altered, noTests, row.point), ""}
 			for i, want := range c.answers(t, row.point, timed(list)) {
 				if of := asked[row.point](t, got, list[i]); !reflect.DeepEqual(of, want) {
 					t.Errorf("%s\nOPA    %v\nengine %v", list[i], want, of)

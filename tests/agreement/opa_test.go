@@ -2,9 +2,14 @@ package agreement
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"weak"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -20,27 +25,84 @@ import (
 // no option that a command line does not set.
 type stock struct {
 	modules  map[string]*ast.Module
+	key      string        // the same for the same modules
 	compiler *ast.Compiler // nil until something is prepared or tested
 	store    storage.Store
 }
 
 // newStock returns an OPA that has loaded a bundle, with the tests for which isIncluded is
-// true.
-func newStock(t *testing.T, bundle *bundles.Bundle, isIncluded func(path string) bool) *stock {
+// true. If points are given, it leaves out modules of the library that neither they nor the
+// other modules refer to: half of the library is about other points, and compiling it takes
+// most of the time.
+func newStock(t *testing.T, bundle *bundles.Bundle, isIncluded func(path string) bool, points ...string) *stock {
 	t.Helper()
-	return newStockOver(t, bundle, tree(t, bundle.Data.Bytes()), isIncluded)
-}
-
-// newStockOver is newStock with other data.
-func newStockOver(t *testing.T, bundle *bundles.Bundle, compiled any, isIncluded func(path string) bool) *stock {
-	t.Helper()
-	s := &stock{modules: map[string]*ast.Module{}, store: inmem.NewFromObject(map[string]any{"compiled": compiled})}
+	s := &stock{modules: map[string]*ast.Module{}, store: inmem.NewFromObject(map[string]any{"compiled": tree(t, bundle.Data.Bytes())})}
 	for path, content := range bundle.Files {
 		if strings.HasSuffix(path, ".rego") && (!bundles.IsTest(path) || isIncluded(path)) {
 			s.modules[path] = parsed(t, path, string(content))
 		}
 	}
+	if len(points) > 0 {
+		s.reduce(points)
+	}
+	sum := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(s.modules)) {
+		fmt.Fprintf(sum, "%q %x\n", path, sha256.Sum256(bundle.Files[path]))
+	}
+	s.key = string(sum.Sum(nil))
 	return s
+}
+
+// reduce removes the modules of the library that nothing refers to.
+func (s *stock) reduce(points []string) {
+	var asked []ast.Ref
+	for _, point := range points {
+		asked = append(asked, ast.MustParseRef("data.writ."+point+".decision"))
+	}
+	left := maps.Clone(s.modules)
+	take := func(path string) {
+		ast.WalkRefs(left[path], func(ref ast.Ref) bool {
+			if ref[0].Equal(ast.DefaultRootDocument) {
+				asked = append(asked, ref.ConstantPrefix())
+			}
+			return false
+		})
+		delete(left, path)
+	}
+	for path := range s.modules {
+		if !strings.HasPrefix(path, "writ/") {
+			take(path)
+		}
+	}
+	for len(asked) > 0 {
+		ref := asked[0]
+		asked = asked[1:]
+		for path, module := range left {
+			if pack := module.Package.Path; ref.HasPrefix(pack) || pack.HasPrefix(ref) {
+				take(path)
+			}
+		}
+	}
+	for path := range left {
+		delete(s.modules, path)
+	}
+}
+
+// compilers are those in use, by the key of their modules.
+var compilers sync.Map
+
+// compiled returns the compiler of the modules, which stocks with the same modules share. It
+// must be called within library.Compile.
+func (s *stock) compiled() *ast.Compiler {
+	if known, ok := compilers.Load(s.key); ok {
+		if shared := known.(weak.Pointer[ast.Compiler]).Value(); shared != nil {
+			return shared
+		}
+	}
+	compiler := ast.NewCompiler()
+	compiler.Compile(s.modules)
+	compilers.Store(s.key, weak.Make(compiler))
+	return compiler
 }
 
 func noTests(string) bool  { return false }
@@ -73,8 +135,7 @@ func (s *stock) prepare(t *testing.T, query string, options ...func(*rego.Rego))
 	var err error
 	library.Compile(func() {
 		if s.compiler == nil {
-			s.compiler = ast.NewCompiler()
-			s.compiler.Compile(s.modules)
+			s.compiler = s.compiled()
 		}
 		if s.compiler.Failed() {
 			err = s.compiler.Errors

@@ -26,9 +26,8 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// processEvery is how many suites share one run of the command opa: a process for each
+// processEvery is of how many suites the command opa runs the bundle of one: a process for each
 // would take most of the time of this package.
-// processEvery is of how many suites the command opa runs the bundle of one.
 func processEvery() int { return max(1, 200/gate.Effort()) }
 
 // A stock OPA runs the built bundle of every suite and every example: its generated tests
@@ -47,16 +46,16 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 		family := filepath.Base(filepath.Dir(dir))
 		t.Run(family+"/"+filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			c := newComparison(t, filepath.Join(dir, "policies"), (uint64(i)+firstWorld())%uint64(processEvery()) == 0)
-			c.test(t)
+			point, ask := "access", embeddedDecision
 			switch family {
 			case "visibility":
-				c.compareAt(t, "visibility", readTimed(t, cases), embeddedView)
+				point, ask = "visibility", embeddedView
 			case "inheritance":
-				c.compareAt(t, "gateway", readTimed(t, cases), embeddedGuard)
-			default:
-				c.compareAt(t, "access", readTimed(t, cases), embeddedDecision)
+				point, ask = "gateway", embeddedGuard
 			}
+			c := newComparison(t, filepath.Join(dir, "policies"), (uint64(i)+firstWorld())%uint64(processEvery()) == 0, point)
+			c.test(t)
+			c.compareAt(t, point, readTimed(t, cases), ask)
 		})
 	}
 	t.Run("the defaults of Kubernetes", func(t *testing.T) {
@@ -82,13 +81,13 @@ type comparison struct {
 	path   string // of the tarball, for the command opa; empty if that does not run
 }
 
-func newComparison(t *testing.T, dir string, isProcess bool) *comparison {
+func newComparison(t *testing.T, dir string, isProcess bool, points ...string) *comparison {
 	t.Helper()
 	bundle, path := buildDirectory(t, dir)
 	if !isProcess {
 		path = ""
 	}
-	return &comparison{bundle, newStock(t, bundle, allTests), path}
+	return &comparison{bundle, newStock(t, bundle, allTests, points...), path}
 }
 
 // test runs the generated tests.
@@ -326,6 +325,7 @@ func (c *comparison) answers(t *testing.T, point string, rows []timedInput) []ma
 func bothWays(t *testing.T, bundle *bundles.Bundle, o engine.Options) [2]*engine.Engine {
 	t.Helper()
 	bundle = readAgain(t, bundle)
+	o.Timeout = time.Minute // compilations of the tests beside wait for each other
 	var engines [2]*engine.Engine
 	for i, byOPA := range []bool{false, true} {
 		o.ByOPA = byOPA

@@ -79,7 +79,7 @@ func viewOfEngine(t *testing.T, e *engine.Engine, text string) any {
 // stockPoint is a stock OPA that decides at a point.
 func stockPoint(t *testing.T, bundle *bundles.Bundle, point string) rego.PreparedEvalQuery {
 	t.Helper()
-	return newStock(t, bundle, noTests).prepare(t, "data.writ."+point+".decision")
+	return newStock(t, bundle, noTests, point).prepare(t, "data.writ."+point+".decision")
 }
 
 func viewOfStock(t *testing.T, query rego.PreparedEvalQuery, text string, now time.Time) any {
