@@ -43,7 +43,7 @@ func translated(n int) *tables.Access {
 		role, binding := tables.RoleKey("kubernetes", "", name), tables.BindingKey("kubernetes", "hammer", name)
 		roles[role] = tables.Role{
 			Family: "kubernetes", Kind: "ClusterRole", Name: name, Source: name + ".yaml:1",
-			Kubernetes: []tables.KubernetesRule{{Source: name + ".yaml:6", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods"}}},
+			Kubernetes: []tables.KubernetesRule{{Source: name + ".yaml:6", KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods"}}}},
 		}
 		bindings[binding] = tables.Binding{
 			Family: "kubernetes", APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding",

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // decode is Decode for documents without mistakes.
@@ -65,18 +66,19 @@ rules:
 	same(t, "at", r.At, diag.Position{File: "r.yaml", Line: 3, Column: 1})
 	same(t, "name at", r.NameAt, diag.Position{File: "r.yaml", Line: 5, Column: 9})
 	same(t, "labels", r.Labels, map[string]string{"a": "b"})
-	same(t, "aggregated", r.Aggregated, true)
-	same(t, "selectors", r.Selectors[0].Requirements, []syntax.Requirement{
+	same(t, "aggregated", r.Aggregation != nil, true)
+	same(t, "selectors", r.Aggregation.Selectors[0].Requirements, []syntax.Requirement{
 		{Key: "y", Operator: "In", Values: []string{"2"}},
 		{Key: "z", Operator: "In", Values: []string{"1"}},
 		{Key: "k", Operator: "NotIn", Values: []string{"v"}},
 	})
 	same(t, "first rule", r.Rules[0], access.KubernetesRule{
-		At: diag.Position{File: "r.yaml", Line: 12, Column: 3}, Verbs: []string{"get"}, APIGroups: []string{"", "apps"},
-		Resources: []string{"pods"}, ResourceNames: []string{"n"},
+		At: diag.Position{File: "r.yaml", Line: 12, Column: 3}, KubernetesLists: &tables.KubernetesLists{
+			Verbs: []string{"get"}, Groups: []string{"", "apps"}, Resources: []string{"pods"}, Names: []string{"n"},
+		},
 	})
 	same(t, "second rule", r.Rules[1], access.KubernetesRule{
-		At: diag.Position{File: "r.yaml", Line: 13, Column: 3}, Verbs: []string{"get"}, NonResourceURLs: []string{"/x"},
+		At: diag.Position{File: "r.yaml", Line: 13, Column: 3}, KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get"}, Paths: []string{"/x"}},
 	})
 }
 

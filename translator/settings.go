@@ -59,7 +59,7 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		s.origins = append(s.origins, own)
 		s.decoding = append(s.decoding, syntax.Options{
 			DefaultNamespace: own.Text(settings.DefaultNamespace), ClusterExport: own.Is(settings.ClusterExport),
-			StrictRoutes: own.Is(settings.StrictRoutes), ForbidUnset: own.Is(settings.ForbidUnset), Rego: &t.rego,
+			StrictRoutes: own.Is(settings.StrictRoutes), ForbidUnset: own.Is(settings.ForbidUnset), Shared: &t.shared, Rego: &t.rego,
 		})
 		s.addCommon(&bootstrap, own, settings.BootstrapRoles, "", i == 0)
 		s.addCommon(&implied, own, settings.ImpliedGroups, groups, i == 0)

@@ -42,6 +42,7 @@ type Translator struct {
 	mu      sync.Mutex          // held through a whole translation
 	decoded map[string]*decoded // by path: the files of the last snapshot
 	rego    rego.Budget         // of the files of the last snapshot
+	shared  syntax.Shared
 	phases  *phases             // nil before the first snapshot and after one that was interrupted
 
 	families  func() []Family

@@ -2,7 +2,6 @@ package assertions
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/diag"
@@ -11,10 +10,13 @@ import (
 
 // Documents returns those of documents that have assertions.
 func Documents(documents []syntax.Document) []syntax.Document {
-	return slices.DeleteFunc(slices.Clone(documents), func(d syntax.Document) bool {
-		_, isAssertions := d.(*assertion.Document)
-		return !isAssertions
-	})
+	var out []syntax.Document
+	for _, d := range documents {
+		if _, isAssertions := d.(*assertion.Document); isAssertions {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // Question is assertions that are asked for, and are in no document.

@@ -135,8 +135,8 @@ func (c *change) grantsEverything(family, name string) *tables.Role {
 		role.Origin = []tables.OriginRule{{Source: madeByHop, Verbs: everything, Kinds: everything}}
 	} else {
 		role.Kubernetes = []tables.KubernetesRule{
-			{Source: madeByHop, Verbs: everything, Groups: everything, Resources: everything},
-			{Rule: 1, Source: madeByHop, Verbs: everything, Paths: everything}}
+			{Source: madeByHop, KubernetesLists: &tables.KubernetesLists{Verbs: everything, Groups: everything, Resources: everything}},
+			{Rule: 1, Source: madeByHop, KubernetesLists: &tables.KubernetesLists{Verbs: everything, Paths: everything}}}
 	}
 	return &role
 }

@@ -48,7 +48,10 @@ func (m *Model) collect(root, from *role, met map[*role]bool) error {
 		if d.Meta() != from.header {
 			continue
 		}
-		for _, s := range d.Selectors {
+		if d.Aggregation == nil {
+			continue
+		}
+		for _, s := range d.Aggregation.Selectors {
 			selector, err := syntax.CompileSelector(s)
 			if err != nil {
 				return err

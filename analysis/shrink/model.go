@@ -186,8 +186,8 @@ func (m *Model) add(d syntax.Document, doc document) {
 	h := doc.header
 	switch d := d.(type) {
 	case *access.KubernetesRole:
-		r := &role{document: doc, isAggregate: d.Aggregated, pools: make(map[string]*pool)}
-		if !d.Aggregated {
+		r := &role{document: doc, isAggregate: d.Aggregation != nil, pools: make(map[string]*pool)}
+		if d.Aggregation == nil {
 			m.readRules(r, len(d.Rules), func(i int) *rule { return &rule{source: d.Rules[i].At.Source()} })
 		}
 		m.roles, m.roleOf[tables.RoleKey(h.Family, h.Namespace, h.Name)] = append(m.roles, r), r

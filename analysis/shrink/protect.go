@@ -259,9 +259,9 @@ func (e *earlier) protectRules(r *role) {
 
 // grantedBy reports whether an earlier rule has a cell of a rule.
 func grantedBy(was *access.KubernetesRule, one *rule, c cell) bool {
-	lists := [][]string{was.Verbs, was.APIGroups, was.Resources, was.ResourceNames}
+	lists := [][]string{was.Verbs, was.Groups, was.Resources, was.Names}
 	if len(one.lists) == 2 {
-		lists = [][]string{was.Verbs, was.NonResourceURLs}
+		lists = [][]string{was.Verbs, was.Paths}
 	}
 	for i, l := range lists {
 		isFree := len(l) == 0 && one.lists[i].name == "resourceNames"

@@ -193,7 +193,7 @@ type entryRule struct {
 
 // InEntry returns a statement that fits what an entry of a list allows, of any subject.
 func InEntry(e *assertion.Entry) *Statement {
-	return &Statement{Condition: &entryRule{&KubernetesRule{Verbs: e.Verbs, Groups: e.Groups, Resources: e.Resources, Names: e.Names, Paths: e.Paths}, e.Namespaces}}
+	return &Statement{Condition: &entryRule{&KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: e.Verbs, Groups: e.Groups, Resources: e.Resources, Names: e.Names, Paths: e.Paths}}, e.Namespaces}}
 }
 
 // Match implements Condition.

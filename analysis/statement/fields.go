@@ -61,7 +61,7 @@ func (k *KubernetesRule) lists() []Field {
 	}
 	return []Field{verbs, {"apiGroups", k.Groups, groupOf, coversWord(groupOf)},
 		{"resources", k.Resources, resourceOf, func(entry string, r *Request) bool {
-			return (&KubernetesRule{Resources: []string{entry}}).Match(stageTarget, r) != 0
+			return (&KubernetesRule{KubernetesLists: &tables.KubernetesLists{Resources: []string{entry}}}).Match(stageTarget, r) != 0
 		}},
 		{"resourceNames", k.Names, nameOf, coversWord(nameOf)}}
 }

@@ -30,7 +30,7 @@ func (k *KubernetesRule) Parts(touched func(*KubernetesRule) bool) []*Kubernetes
 		for _, group := range alone(k.Groups) {
 			for _, resource := range alone(k.Resources) {
 				for _, name := range alone(k.Names) {
-					part := KubernetesRule{Groups: group, Resources: resource, Names: name, Paths: path}
+					part := KubernetesRule{KubernetesLists: &tables.KubernetesLists{Groups: group, Resources: resource, Names: name, Paths: path}}
 					var verbs []string
 					for _, verb := range k.Verbs {
 						if count++; count > maxParts {
@@ -105,7 +105,7 @@ func (o *OriginRule) kubernetesRules() (rules []*KubernetesRule, isWhole bool) {
 			case same >= 0:
 				rules[same].Resources = append(rules[same].Resources, resource)
 			default:
-				rules = append(rules, &KubernetesRule{Verbs: covered, Groups: []string{"*"}, Resources: []string{resource}})
+				rules = append(rules, &KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: covered, Groups: []string{"*"}, Resources: []string{resource}}})
 			}
 		}
 	}

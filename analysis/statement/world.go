@@ -257,7 +257,7 @@ func (w *World) conditionOf(r *tables.KubernetesRule) *KubernetesRule {
 	}
 	found := w.conditions[string(key)]
 	if found == nil {
-		found = &KubernetesRule{Verbs: r.Verbs, Groups: r.Groups, Resources: r.Resources, Names: r.Names, Paths: r.Paths}
+		found = &KubernetesRule{KubernetesLists: r.KubernetesLists}
 		w.conditions[string(key)] = found
 	}
 	return found

@@ -24,9 +24,9 @@ func fixture() *tables.Access {
 		Master: "master",
 		Roles: tables.MapOf(map[string]tables.Role{
 			"kubernetes:/reader": {Family: "kubernetes", Kind: "ClusterRole", Name: "reader", Kubernetes: []tables.KubernetesRule{
-				{Rule: 0, Source: "k.yaml:1", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods", "*/log"}},
-				{Rule: 1, Source: "k.yaml:2", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"configmaps"}, Names: []string{"a"}},
-				{Rule: 2, Source: "k.yaml:3", Verbs: []string{"get"}, Paths: []string{"/api/*", "/healthz"}},
+				{Rule: 0, Source: "k.yaml:1", KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods", "*/log"}}},
+				{Rule: 1, Source: "k.yaml:2", KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"configmaps"}, Names: []string{"a"}}},
+				{Rule: 2, Source: "k.yaml:3", KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get"}, Paths: []string{"/api/*", "/healthz"}}},
 			}},
 			"origin:master/edit": {Family: "origin", Kind: "Role", Namespace: "master", Name: "edit", Origin: []tables.OriginRule{
 				{Rule: 0, Source: "o.yaml:1", Verbs: []string{"*"}, Kinds: []string{"*"}, NotKinds: []string{"policies", "roles"}},
@@ -315,7 +315,7 @@ func TestLargeRoleDecidesLikeSmallOnes(t *testing.T) {
 	role := large.Roles.At("kubernetes:/reader")
 	for i := range 100 {
 		role.Kubernetes = append(role.Kubernetes, tables.KubernetesRule{
-			Rule: len(role.Kubernetes), Verbs: []string{"other"}, Groups: []string{""}, Resources: []string{"pods", fmt.Sprintf("more-%d", i)},
+			Rule: len(role.Kubernetes), KubernetesLists: &tables.KubernetesLists{Verbs: []string{"other"}, Groups: []string{""}, Resources: []string{"pods", fmt.Sprintf("more-%d", i)}},
 		})
 	}
 	large.Roles = large.Roles.With(map[string]*tables.Role{"kubernetes:/reader": &role})

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 //go:embed fields_kubernetes.txt
@@ -96,7 +97,7 @@ func decodeKubernetesNamespace(d *syntax.Decoder, m *syntax.Cursor, h *syntax.He
 		m.Missing("namespace", syntax.NamespaceHint)
 		return false
 	}
-	h.Namespace, h.NamespaceAt = n.Value, d.At(n)
+	h.Namespace = n.Value
 	return d.CheckNamespace(n)
 }
 
@@ -113,7 +114,7 @@ func decodeKubernetesRole(d *syntax.Decoder, c *syntax.Cursor, r *KubernetesRole
 	if f == nil || f.Value.IsNull() {
 		return
 	}
-	r.Aggregated, r.AggregateAt = true, d.At(f.Key)
+	r.Aggregation = &Aggregation{At: d.At(f.Key)}
 	a := c.Mapping("aggregationRule")
 	if a == nil {
 		return
@@ -125,14 +126,14 @@ func decodeKubernetesRole(d *syntax.Decoder, c *syntax.Cursor, r *KubernetesRole
 		a.Fail(s.Key, diag.Missing, "", "clusterRoleSelectors of aggregationRule is empty")
 	}
 	for _, n := range selectors {
-		r.Selectors = append(r.Selectors, d.Selector(n))
+		r.Aggregation.Selectors = append(r.Aggregation.Selectors, d.Selector(n))
 	}
 	a.Done()
 }
 
 // decodeKubernetesRule decodes a PolicyRule by the API server's validation.
 func decodeKubernetesRule(d *syntax.Decoder, n *syntax.Node, namespaced bool) KubernetesRule {
-	r := KubernetesRule{At: d.At(n)}
+	r := KubernetesRule{At: d.At(n), KubernetesLists: new(tables.KubernetesLists)}
 	c := d.Cursor(n, "a rule", false)
 	if c == nil {
 		return r
@@ -156,8 +157,11 @@ func decodeKubernetesRule(d *syntax.Decoder, n *syntax.Node, namespaced bool) Ku
 		resources, _ = c.RequiredTexts("resources")
 	}
 	c.Done()
-	r.Verbs, r.APIGroups, r.Resources = d.SharedValues(verbs), d.SharedValues(groups), d.SharedValues(resources)
-	r.ResourceNames, r.NonResourceURLs = d.SharedValues(names), d.SharedValues(urls)
+	lists := tables.KubernetesLists{
+		Verbs: d.SharedValues(verbs), Groups: d.SharedValues(groups), Resources: d.SharedValues(resources),
+		Names: d.SharedValues(names), Paths: d.SharedValues(urls),
+	}
+	r.KubernetesLists = syntax.Share(d, lists.Key(), &lists)
 	checkKubernetesLiterals(d, verbs, groups, resources, names, urls)
 	warnOfSlips(d, &r, verbs, resources)
 	return r

@@ -13,7 +13,7 @@ import (
 // Kubernetes has. It cannot know custom ones, so words that are far from all are fine.
 func warnOfSlips(d *syntax.Decoder, r *KubernetesRule, verbs, resources []*syntax.Node) {
 	known := vocabulary.Verbs
-	if len(r.NonResourceURLs) > 0 {
+	if len(r.Paths) > 0 {
 		known = vocabulary.URLVerbs
 	}
 	for _, n := range verbs {
@@ -25,7 +25,7 @@ func warnOfSlips(d *syntax.Decoder, r *KubernetesRule, verbs, resources []*synta
 			d.Warn(n, diag.UnknownVerb, "did you mean "+syntax.Quote(near)+"?", "Kubernetes does not know the verb %s", syntax.Quote(n.Value))
 		}
 	}
-	builtin := vocabulary.Served(r.APIGroups)
+	builtin := vocabulary.Served(r.Groups)
 	for _, n := range resources {
 		resource, _, _ := strings.Cut(n.Value, "/")
 		if strings.Contains(resource, "*") || slices.Contains(builtin, resource) {

@@ -52,7 +52,7 @@ func decodeContents(d *syntax.Decoder, c *syntax.Cursor, name, kind string, cont
 	}
 	for _, f := range n.Fields {
 		h := d.Header(familyOrigin, syntax.VersionWrit, kind, f.Key)
-		h.Namespace, h.NamespaceAt, h.Name = container.Namespace, container.NamespaceAt, f.Key.Value
+		h.Namespace, h.Name = container.Namespace, f.Key.Value
 		ok := f.Key.Value != ""
 		if !ok {
 			c.Fail(f.Key, diag.BadName, "", "a %s in %s has an empty name", kind, name)

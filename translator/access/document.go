@@ -3,6 +3,7 @@ package access
 import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // FamilyKubernetes is the family of roles and bindings of Kubernetes.
@@ -16,21 +17,20 @@ type KubernetesRole struct {
 	syntax.Header
 	Labels map[string]string
 	Rules  []KubernetesRule
-	// Selectors are the clusterRoleSelectors; Aggregated is true if there is
-	// an aggregationRule.
-	Aggregated  bool
-	Selectors   []syntax.Selector
-	AggregateAt diag.Position
+	// Aggregation is the aggregationRule; nil without one.
+	Aggregation *Aggregation
+}
+
+// Aggregation is an aggregationRule with its clusterRoleSelectors.
+type Aggregation struct {
+	At        diag.Position
+	Selectors []syntax.Selector
 }
 
 // KubernetesRule is a PolicyRule as written.
 type KubernetesRule struct {
-	At              diag.Position
-	Verbs           []string
-	APIGroups       []string
-	Resources       []string
-	ResourceNames   []string
-	NonResourceURLs []string
+	At diag.Position
+	*tables.KubernetesLists
 }
 
 // KubernetesBinding is a RoleBinding or ClusterRoleBinding of

@@ -52,8 +52,8 @@ func access() *tables.Access {
 		Master: "master",
 		Roles: tables.MapOf(map[string]tables.Role{
 			"kubernetes:/pods": {Family: tables.FamilyKubernetes, Kind: "ClusterRole", Name: "pods", Source: "a.yaml:1", Kubernetes: []tables.KubernetesRule{
-				{Rule: 0, Source: "a.yaml:2", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"pods"}},
-				{Rule: 1, Source: "a.yaml:3", Verbs: []string{"*"}, Paths: []string{"*"}},
+				{Rule: 0, Source: "a.yaml:2", KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"pods"}}},
+				{Rule: 1, Source: "a.yaml:3", KubernetesLists: &tables.KubernetesLists{Verbs: []string{"*"}, Paths: []string{"*"}}},
 			}},
 			"origin:master/nothing": {Family: tables.FamilyOrigin, Kind: "Role", Namespace: "master", Name: "nothing", Source: "a.yaml:5", Origin: []tables.OriginRule{
 				{Rule: 0, Source: "a.yaml:6", Verbs: []string{"get"}, Kinds: nil, NotKinds: []string{"pods"}},

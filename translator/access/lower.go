@@ -134,7 +134,7 @@ func (l *lowerer) kubernetes(c *change, r *Resolved) {
 // sameKubernetesRole reports whether two resolved roles are equal. Only the rules of an
 // aggregated role can differ for the same document.
 func sameKubernetesRole(a, b ResolvedKubernetesRole) bool {
-	return a.Document == b.Document && (!a.Document.Aggregated || reflect.DeepEqual(a.Rules, b.Rules))
+	return a.Document == b.Document && (a.Document.Aggregation == nil || reflect.DeepEqual(a.Rules, b.Rules))
 }
 
 func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
@@ -146,7 +146,7 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 	row := roleRow(&d.Header)
 	row.Kubernetes = rules
 	c.addRole(row)
-	if !d.Aggregated {
+	if d.Aggregation == nil {
 		l.warn(d, superfluousKubernetes(d, rules))
 	}
 }
@@ -155,12 +155,6 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 // readers of the table recognise them.
 func kubernetesRule(index int, rule *KubernetesRule) tables.KubernetesRule {
 	return tables.KubernetesRule{
-		Rule:      index,
-		Source:    rule.At.Source(),
-		Verbs:     rule.Verbs,
-		Groups:    rule.APIGroups,
-		Resources: rule.Resources,
-		Names:     rule.ResourceNames,
-		Paths:     rule.NonResourceURLs,
+		Rule: index, Source: rule.At.Source(), KubernetesLists: rule.KubernetesLists,
 	}
 }

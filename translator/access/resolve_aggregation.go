@@ -41,12 +41,12 @@ type aggregation struct {
 // a selector matches as used.
 func (r *resolver) aggregate(used map[*KubernetesRole]bool) map[*KubernetesRole][]KubernetesRule {
 	effective := make(map[*KubernetesRole][]KubernetesRule)
-	if !slices.ContainsFunc(r.kubernetesRoles, func(d *KubernetesRole) bool { return d.Aggregated }) {
+	if !slices.ContainsFunc(r.kubernetesRoles, func(d *KubernetesRole) bool { return d.Aggregation != nil }) {
 		return effective
 	}
 	a := newAggregation(r.kubernetesRoles)
 	for _, role := range r.kubernetesRoles {
-		if !role.Aggregated {
+		if role.Aggregation == nil {
 			continue
 		}
 		if !r.checkSelectors(a, role, used) {
@@ -55,7 +55,7 @@ func (r *resolver) aggregate(used map[*KubernetesRole]bool) map[*KubernetesRole]
 		effective[role] = a.rules(role)
 		if a.steps > maxAggregation {
 			r.List.Add(diag.Diagnostic{
-				Position: role.AggregateAt,
+				Position: role.Aggregation.At,
 				Code:     diag.AggregationLimit,
 				Message:  fmt.Sprintf("ClusterRole %q and the aggregated roles before it select too many roles", role.Name),
 				Hint:     "select fewer roles, or fewer roles that aggregate each other",
@@ -90,7 +90,7 @@ func newAggregation(roles []*KubernetesRole) *aggregation {
 // accepts all of them.
 func (r *resolver) checkSelectors(a *aggregation, role *KubernetesRole, used map[*KubernetesRole]bool) bool {
 	fits := false
-	for _, s := range role.Selectors {
+	for _, s := range role.Aggregation.Selectors {
 		roles, err := a.fitting(s)
 		if err != nil {
 			r.List.Add(diag.Diagnostic{
@@ -109,7 +109,7 @@ func (r *resolver) checkSelectors(a *aggregation, role *KubernetesRole, used map
 	}
 	if !fits && !r.Partial {
 		r.List.Add(diag.Diagnostic{
-			Position: role.AggregateAt,
+			Position: role.Aggregation.At,
 			Severity: diag.Warning,
 			Code:     diag.EmptyAggregation,
 			Message:  fmt.Sprintf("the selectors of ClusterRole %q fit no other ClusterRole of this directory: it grants nothing", role.Name),
@@ -139,7 +139,7 @@ func (a *aggregation) rules(root *KubernetesRole) []KubernetesRule {
 			continue
 		}
 		met[role] = true
-		if role.Aggregated {
+		if role.Aggregation != nil {
 			pending = append(pending, a.selection(role))
 			continue
 		}
@@ -157,12 +157,12 @@ func (a *aggregation) rules(root *KubernetesRole) []KubernetesRule {
 
 // selection returns the roles that a role selects: by selector, then by name.
 func (a *aggregation) selection(role *KubernetesRole) []*KubernetesRole {
-	if len(role.Selectors) == 1 {
-		roles, _ := a.fitting(role.Selectors[0])
+	if len(role.Aggregation.Selectors) == 1 {
+		roles, _ := a.fitting(role.Aggregation.Selectors[0])
 		return roles
 	}
 	var out []*KubernetesRole
-	for _, s := range role.Selectors {
+	for _, s := range role.Aggregation.Selectors {
 		roles, _ := a.fitting(s) // a selector that cannot be used has its diagnostic
 		out = append(out, roles...)
 		a.steps += len(roles)
@@ -211,7 +211,7 @@ func (a *aggregation) keys(role *KubernetesRole) []string {
 	}
 	keys = make([]string, len(role.Rules))
 	for i, rule := range role.Rules {
-		lists := [][]string{rule.Verbs, rule.APIGroups, rule.Resources, rule.ResourceNames, rule.NonResourceURLs}
+		lists := [][]string{rule.Verbs, rule.Groups, rule.Resources, rule.Names, rule.Paths}
 		for j, list := range lists {
 			if len(list) == 0 {
 				lists[j] = nil // an empty list and none are equal

@@ -9,18 +9,21 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // clusterRole returns a ClusterRole with one rule for a resource of its own name. With
 // selectors it is aggregated, and its own rule is ignored.
 func clusterRole(name string, labels map[string]string, selectors ...syntax.Selector) *KubernetesRole {
-	return &KubernetesRole{
-		Header:     syntax.Header{Family: FamilyKubernetes, Kind: kindClusterRole, Name: name, At: diag.Position{File: name, Line: 1}},
-		Labels:     labels,
-		Rules:      []KubernetesRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{name}}},
-		Aggregated: len(selectors) > 0,
-		Selectors:  selectors,
+	role := &KubernetesRole{
+		Header: syntax.Header{Family: FamilyKubernetes, Kind: kindClusterRole, Name: name, At: diag.Position{File: name, Line: 1}},
+		Labels: labels,
+		Rules:  []KubernetesRule{{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{name}}}},
 	}
+	if len(selectors) > 0 {
+		role.Aggregation = &Aggregation{Selectors: selectors}
+	}
+	return role
 }
 
 func in(key string, values ...string) syntax.Selector {
@@ -71,14 +74,17 @@ func fixedPoint(roles []*KubernetesRole) map[string][]string {
 	sets := make(map[string][]string)
 	for _, role := range roles {
 		sets[role.Name] = []string{}
-		if !role.Aggregated {
+		if role.Aggregation == nil {
 			sets[role.Name] = []string{role.Name}
 		}
 	}
 	for changed := true; changed; {
 		changed = false
 		for _, role := range roles {
-			for _, s := range role.Selectors {
+			if role.Aggregation == nil {
+				continue
+			}
+			for _, s := range role.Aggregation.Selectors {
 				for _, other := range roles {
 					if other == role || other.Labels["to"] != s.Requirements[0].Values[0] {
 						continue

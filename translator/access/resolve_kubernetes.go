@@ -54,7 +54,7 @@ func (r *resolver) effectiveRoles() {
 	r.kept.roles = make([]ResolvedKubernetesRole, 0, len(r.kubernetesRoles))
 	for _, role := range r.kubernetesRoles {
 		rules := role.Rules
-		if role.Aggregated {
+		if role.Aggregation != nil {
 			rules = effective[role]
 		}
 		r.kept.roles = append(r.kept.roles, ResolvedKubernetesRole{role, rules})

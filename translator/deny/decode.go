@@ -76,12 +76,13 @@ func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 		period = d.AnnotatedDates(m, nil, "denies")
 	}
 	identified = d.CustomNameInto(m, h)
+	h.Given = new(syntax.Given)
 	if n := m.Value("uid"); n != nil {
-		h.UID = n.Value
+		h.Given.UID = n.Value
 	}
 	m.Labels("labels")
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
-		h.In = n.Value
+		h.Given.In = n.Value
 		if h.Kind == kindDenyPolicy {
 			d.Warn(n, diag.NamespaceIgnored, "leave it out; rules say their namespaces themselves",
 				"namespace %s means nothing: a DenyPolicy holds in all of them", syntax.Quote(n.Value))

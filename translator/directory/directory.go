@@ -92,7 +92,7 @@ func (d *Directory) claim(documents []syntax.Document) {
 	}
 	for _, document := range documents {
 		h := document.Meta()
-		first := d.names.first[IdentityOf(h)]
+		first := d.names.find(IdentityOf(h))
 		if h.Shared || first == document {
 			d.documents = append(d.documents, document)
 			continue
@@ -112,7 +112,7 @@ func (d *Directory) Documents() []syntax.Document {
 }
 
 // Find returns the document with an identity, or nil.
-func (d *Directory) Find(id Identity) syntax.Document { return d.names.first[id] }
+func (d *Directory) Find(id Identity) syntax.Document { return d.names.find(id) }
 
 // Counts returns how many documents there are of each family and kind, as "kubernetes/Role",
 // containers and their contents included, and without decision tests and bootstrap roles.
@@ -183,8 +183,8 @@ func DocumentsOf[D syntax.Document](d *Directory) []D {
 // Duplicate reports a document or value whose identity an earlier one has.
 func (d *Directory) Duplicate(second, first *syntax.Header, message string) {
 	at := second.At
-	if second.IdentityAt.Line > 0 {
-		at = second.IdentityAt
+	if second.ByName {
+		at = second.NameAt
 	}
 	d.List.Add(diag.Diagnostic{
 		Position: at,

@@ -23,7 +23,7 @@ type Identity struct {
 // the next.
 type Names struct {
 	documents []syntax.Document // in the order of positions
-	first     map[Identity]syntax.Document
+	first     *index
 	contested map[Identity]bool // identities of more than one document
 	counts    map[kindOf]int    // documents of each kind, without those that are only for tests
 	policies  int               // documents that are policy
@@ -42,7 +42,7 @@ func IdentityOf(h *syntax.Header) Identity {
 // from scratch; that is an error and therefore rare.
 func (n *Names) update(documents []syntax.Document) (changed []syntax.Document) {
 	if n.first == nil {
-		n.first = make(map[Identity]syntax.Document, len(documents))
+		n.first = newIndex(len(documents))
 		n.contested = make(map[Identity]bool)
 		n.counts = make(map[kindOf]int)
 	}
@@ -50,24 +50,29 @@ func (n *Names) update(documents []syntax.Document) (changed []syntax.Document) 
 	n.documents = documents
 	for _, d := range gone {
 		n.count(d.Meta(), -1)
-		if id := IdentityOf(d.Meta()); n.first[id] == d {
-			delete(n.first, id)
+		if id := IdentityOf(d.Meta()); n.find(id) == d {
+			n.first.remove(id)
 		}
 	}
 	for _, d := range come {
 		n.count(d.Meta(), 1)
-		switch id := IdentityOf(d.Meta()); {
-		case d.Meta().Shared:
-		case n.first[id] == nil:
-			n.first[id] = d
-		default:
-			n.contested[id] = true
+		if !d.Meta().Shared && !n.first.add(d) {
+			n.contested[IdentityOf(d.Meta())] = true
 		}
 	}
 	if len(n.contested) > 0 {
 		n.contest()
 	}
 	return append(gone, come...)
+}
+
+// find returns the first document of an identity, nil if no document has it.
+func (n *Names) find(id Identity) syntax.Document {
+	if n.first == nil {
+		return nil
+	}
+	d, _ := n.first.find(id)
+	return d
 }
 
 // count adds a document to the counts, or takes it away. Roles that every API server has are
@@ -89,15 +94,10 @@ func (n *Names) contest() {
 	doubtful := n.contested
 	n.contested = make(map[Identity]bool)
 	for id := range doubtful {
-		delete(n.first, id)
+		n.first.remove(id)
 	}
 	for _, d := range n.documents {
-		id := IdentityOf(d.Meta())
-		switch {
-		case d.Meta().Shared, !doubtful[id]:
-		case n.first[id] == nil:
-			n.first[id] = d
-		default:
+		if id := IdentityOf(d.Meta()); !d.Meta().Shared && doubtful[id] && !n.first.add(d) {
 			n.contested[id] = true
 		}
 	}

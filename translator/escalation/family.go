@@ -44,7 +44,7 @@ func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
 
 func row(e *deny.BreakglassEscalation) tables.RequestableEscalation {
 	return tables.RequestableEscalation{
-		Namespace: e.In, Name: e.Name, Source: e.At.Source(), Group: e.EscalatedGroup, Ready: e.Ready,
+		Namespace: e.Given.In, Name: e.Name, Source: e.At.Source(), Group: e.EscalatedGroup, Ready: e.Ready,
 		Clusters: e.Clusters, Groups: tables.Entries(e.Groups),
 		ApproverUsers: entries(e.Approvers.Users), ApproverGroups: entries(e.Approvers.Groups),
 		RequesterProviders: entries(e.RequesterProviders), ApproverProviders: entries(e.ApproverProviders),

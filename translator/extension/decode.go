@@ -56,7 +56,7 @@ func decodeExtension(file string, content []byte, o syntax.Options) syntax.File 
 		Module: module, Source: content, File: file, ReadsClock: e.clock,
 	}
 	extension.At = e.at(module.Package.Location)
-	extension.NameAt, extension.NamespaceAt = extension.At, extension.At
+	extension.NameAt = extension.At
 	took, refused := compileAlone(o.Rego, extension)
 	extension.took = took
 	if refused != nil {

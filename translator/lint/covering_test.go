@@ -26,10 +26,10 @@ func some(t *rapid.T, from []string, least int, label string) []string {
 }
 
 func kubernetesRule(t *rapid.T) tables.KubernetesRule {
-	return tables.KubernetesRule{
+	return tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{
 		Verbs: some(t, verbs, 1, "verbs"), Groups: some(t, groups, 1, "groups"),
 		Resources: some(t, resources, 1, "resources"), Names: some(t, names, 0, "names"),
-	}
+	}}
 }
 
 func originRule(t *rapid.T) tables.OriginRule {
@@ -160,23 +160,23 @@ func TestManyCombinations(t *testing.T) {
 		long[i] = strings.Repeat("x", i+1)
 	}
 	access := &tables.Access{
-		Roles:    tables.MapOf(map[string]tables.Role{"r": {Kubernetes: []tables.KubernetesRule{{Verbs: long, Groups: long, Resources: []string{"*"}}}}}),
+		Roles:    tables.MapOf(map[string]tables.Role{"r": {Kubernetes: []tables.KubernetesRule{{KubernetesLists: &tables.KubernetesLists{Verbs: long, Groups: long, Resources: []string{"*"}}}}}}),
 		Bindings: tables.MapOf(map[string]tables.Binding{"b": {Role: "r"}}),
 		Subjects: tables.Subjects{Cluster: tables.MapOf(map[string][]string{"user:alice": {"b"}})},
 	}
 	held := newPermissions(access, Author{User: "alice"}, 0).in("")
-	if got := held.missingResources(&tables.KubernetesRule{Verbs: long[:2000], Groups: long, Resources: long}); len(got) > 0 {
+	if got := held.missingResources(&tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: long[:2000], Groups: long, Resources: long}}); len(got) > 0 {
 		t.Errorf("got %v missing, want nothing", got)
 	}
 
 	var apart []tables.KubernetesRule
 	for _, x := range long[:400] {
-		apart = append(apart, tables.KubernetesRule{Verbs: []string{x}, Groups: []string{"*"}, Resources: []string{"*"}},
-			tables.KubernetesRule{Verbs: []string{"*"}, Groups: []string{x}, Resources: []string{"*"}})
+		apart = append(apart, tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{x}, Groups: []string{"*"}, Resources: []string{"*"}}},
+			tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"*"}, Groups: []string{x}, Resources: []string{"*"}}})
 	}
 	access.Roles = tables.MapOf(map[string]tables.Role{"r": {Kubernetes: apart}})
 	held = newPermissions(access, Author{User: "alice"}, 0).in("")
-	got := held.missingResources(&tables.KubernetesRule{Verbs: long[:400], Groups: long[:400], Resources: []string{"pods"}})
+	got := held.missingResources(&tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: long[:400], Groups: long[:400], Resources: []string{"pods"}}})
 	if want := []string{tooMany}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

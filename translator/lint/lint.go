@@ -30,7 +30,7 @@ func Check(r *access.Resolved, access *tables.Access) diag.List {
 	for _, role := range r.KubernetesRoles {
 		// The rules of an aggregated role are reported for the roles that declare them,
 		// and those that API servers make are not the author's.
-		if !role.Document.Aggregated && !role.Document.Stock {
+		if role.Document.Aggregation == nil && !role.Document.Stock {
 			list = append(list, kubernetesGrants(role.Document, access)...)
 		}
 	}

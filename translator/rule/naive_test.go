@@ -265,7 +265,7 @@ func TestMatchesLikeANaiveReading(t *testing.T) {
 	seen := map[string]map[Truth]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawn{t}
-		k := tables.KubernetesRule{Verbs: d.some(drawnVerbs, 1, "verbs")}
+		k := tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: d.some(drawnVerbs, 1, "verbs")}}
 		if rapid.IntRange(0, 3).Draw(t, "paths") == 0 {
 			k.Paths = d.some([]string{"*", "/api", "/api/*", "/api*", "/ap**"}, 1, "paths")
 		} else {

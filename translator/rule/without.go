@@ -47,7 +47,8 @@ func WithoutKubernetes(k, o *tables.KubernetesRule) *tables.KubernetesRule {
 	if len(k.Paths) > 0 != (len(o.Paths) > 0) || len(k.Names) == 0 && len(o.Names) > 0 {
 		return k // names that o does not list cannot be enumerated
 	}
-	out := *k
+	out, lists := *k, *k.KubernetesLists
+	out.KubernetesLists = &lists
 	verbs := dimension{&out.Verbs, anyOf(o.Verbs, coversWord)}
 	var left bool
 	if len(k.Paths) > 0 {

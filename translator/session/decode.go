@@ -78,7 +78,7 @@ func decodeMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header, s *Br
 	identified = d.CustomNameInto(m, h)
 	m.Labels("labels")
 	if n := m.Text("namespace"); n != nil && n.Value != "" && d.CheckNamespace(n) {
-		h.Namespace, h.NamespaceAt = n.Value, d.At(n)
+		h.Namespace = n.Value
 	}
 	if owners := m.Value("ownerReferences"); owners != nil && owners.Type == syntax.List {
 		s.Owners = ownersIn(owners)

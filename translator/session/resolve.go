@@ -83,7 +83,7 @@ func (r *resolver) repeated(second, first *syntax.Header) {
 func (r *resolver) owner(s *BreakglassSession) *syntax.Header {
 	for _, o := range s.Owners {
 		e := r.named(kindEscalation, o.Name)
-		if e != nil && e.In == s.Namespace && (e.UID == o.UID || e.UID == "" || o.UID == "") {
+		if e != nil && e.Given != nil && e.Given.In == s.Namespace && (e.Given.UID == o.UID || e.Given.UID == "" || o.UID == "") {
 			return e
 		}
 	}

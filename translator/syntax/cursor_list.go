@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -75,40 +76,71 @@ func Values(nodes []*Node) []string {
 	return out
 }
 
-// SharedValues is Values for lists that documents are likely to repeat: equal lists of a file
-// are one, which must not be modified.
+// SharedValues is Values for lists that documents are likely to repeat: equal lists are one,
+// which must not be modified.
 func (d *Decoder) SharedValues(nodes []*Node) []string {
-	if d.shared == nil {
+	if d.Shared == nil || len(nodes) == 0 {
 		return Values(nodes)
 	}
-	return d.shared.values(nodes)
+	return d.Shared.values(nodes)
 }
 
-// sharedLists are lists by their entries with lengths. It is not safe for concurrent use.
-type sharedLists struct {
-	known map[string][]string
+// Share returns the value of a key that was given first, which must not be modified.
+func Share[V any](d *Decoder, key any, value *V) *V {
+	if d.Shared == nil {
+		return value
+	}
+	d.Shared.mu.Lock()
+	defer d.Shared.mu.Unlock()
+	if known, ok := d.Shared.known[key]; ok {
+		return known.(*V)
+	}
+	d.Shared.add(key, value)
+	return value
+}
+
+// Shared are values that documents have in common: lists, by their entries with lengths, and what
+// is made of them. It is safe for concurrent use.
+type Shared struct {
+	mu    sync.Mutex // held to read and write the fields below
+	lists map[string][]string
+	known map[any]any
 	key   []byte // a buffer
 }
 
-// mostShared bounds how many lists are shared.
-const mostShared = 4096
+// mostShared bounds how many lists, and how many other values, are shared.
+const mostShared = 1 << 14
 
-func (s *sharedLists) values(nodes []*Node) []string {
+func (s *Shared) values(nodes []*Node) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.key = s.key[:0]
 	for _, n := range nodes {
 		s.key = append(binary.AppendUvarint(s.key, uint64(len(n.Value))), n.Value...)
 	}
-	if known, ok := s.known[string(s.key)]; ok {
+	if known, ok := s.lists[string(s.key)]; ok {
 		return known
 	}
 	out := Values(nodes)
-	if s.known == nil {
-		s.known = make(map[string][]string)
+	if s.lists == nil {
+		s.lists = make(map[string][]string)
 	}
-	if len(s.known) < mostShared {
-		s.known[string(s.key)] = out
+	if len(s.lists) == mostShared {
+		clear(s.lists) // what is common comes again
 	}
+	s.lists[string(s.key)] = out
 	return out
+}
+
+// add adds a value. The caller holds mu.
+func (s *Shared) add(key, value any) {
+	if s.known == nil {
+		s.known = make(map[any]any)
+	}
+	if len(s.known) == mostShared {
+		clear(s.known)
+	}
+	s.known[key] = value
 }
 
 // Examples states some values that n may be, for editors.

@@ -14,7 +14,7 @@ func TestSharedLists(t *testing.T) {
 		}
 		return list
 	}
-	var s sharedLists
+	var s Shared
 	first, second := s.values(nodes("get", "list")), s.values(nodes("get", "list"))
 	if unsafe.SliceData(first) != unsafe.SliceData(second) || !slices.Equal(second, []string{"get", "list"}) {
 		t.Errorf("got %q and %q, want one list", first, second)
@@ -30,7 +30,7 @@ func TestSharedLists(t *testing.T) {
 	for i := range 2 * mostShared {
 		s.values(nodes(string(rune('a' + i))))
 	}
-	if len(s.known) != mostShared {
-		t.Errorf("got %d lists, want %d", len(s.known), mostShared)
+	if len(s.lists) > mostShared {
+		t.Errorf("got %d lists, want at most %d", len(s.lists), mostShared)
 	}
 }

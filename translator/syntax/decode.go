@@ -51,6 +51,8 @@ type Options struct {
 	// Observer, unless nil, notes how the document is read. The decoder must then decode a
 	// single document.
 	Observer *Observer
+	// Shared, unless nil, holds what documents have in common.
+	Shared *Shared
 	// Rego, unless nil, bounds the time for all modules of a snapshot.
 	Rego *rego.Budget
 }
@@ -107,27 +109,26 @@ type decoded struct {
 func (k Kinds) decodeParts(file string, parts []part, known []*decoded, o Options) []decoded {
 	const batch = 64
 	out := make([]decoded, len(parts))
-	decodeRange := func(from, to int, shared *sharedLists) {
+	decodeRange := func(from, to int) {
 		for i := from; i < to; i++ {
 			if known != nil && known[i] != nil {
 				out[i] = *known[i]
 				continue
 			}
-			out[i] = k.decodePart(file, parts[i], o, shared)
+			out[i] = k.decodePart(file, parts[i], o)
 		}
 	}
 	workers := min(runtime.GOMAXPROCS(0), (len(parts)+batch-1)/batch)
 	if workers <= 1 {
-		decodeRange(0, len(parts), new(sharedLists))
+		decodeRange(0, len(parts))
 		return out
 	}
 	var group sync.WaitGroup
 	next := make(chan int)
 	for range workers {
 		group.Go(func() {
-			shared := new(sharedLists)
 			for from := range next {
-				decodeRange(from, min(from+batch, len(parts)), shared)
+				decodeRange(from, min(from+batch, len(parts)))
 			}
 		})
 	}
@@ -157,8 +158,8 @@ func join(parts []decoded) (whole File) {
 }
 
 // decodePart decodes one document of a file.
-func (k Kinds) decodePart(file string, p part, o Options, shared *sharedLists) decoded {
-	d := &Decoder{file: file, kinds: k, Options: o, shared: shared}
+func (k Kinds) decodePart(file string, p part, o Options) decoded {
+	d := &Decoder{file: file, kinds: k, Options: o}
 	root, err := parse(file, p, &d.flaws)
 	if err != nil {
 		err.Hint = joinHints(err.Hint, notPolicy)

@@ -28,7 +28,6 @@ type Decoder struct {
 	// failed counts the errors, those included that tolerant makes warnings.
 	failed   int
 	tolerant bool
-	shared   *sharedLists // nil for an object of a cluster
 }
 
 // At returns the position of n in its file.

@@ -42,17 +42,14 @@ type Header struct {
 	Kind       string
 	Namespace  string
 	Name       string
-	// In is the namespace of a document that Namespace does not identify, and UID the uid that
-	// a server gave. Both may be empty, and only some kinds have them.
-	In, UID string
 	// At is the position of the kind, for diagnostics about the document as a whole.
 	At diag.Position
-	// NameAt and NamespaceAt are the positions of the values, or At if they are absent.
-	NameAt      diag.Position
-	NamespaceAt diag.Position
-	// IdentityAt is the position for reporting a second document of the same identity;
-	// zero means At.
-	IdentityAt diag.Position
+	// NameAt is the position of the name, or At if it is absent.
+	NameAt diag.Position
+	// Given is what only some kinds have, nil for the others.
+	Given *Given
+	// ByName states that a second document of the same identity is reported at its name.
+	ByName bool
 	// Auxiliary marks documents that do not decide; a directory with only such documents
 	// counts as empty.
 	Auxiliary bool
@@ -71,6 +68,10 @@ type Header struct {
 	// TestOnly marks documents that are not part of a bundle.
 	TestOnly bool
 }
+
+// Given are metadata that identify no document: the namespace of one that Namespace does not
+// identify, and the uid that a server gave. Both may be empty.
+type Given struct{ In, UID string }
 
 // DanglingSeverity is the severity of a reference of the document to what does not exist. A
 // cluster ignores such a reference.

@@ -48,27 +48,30 @@ func (d *Decoder) CheckForm(n *Node, code diag.Code, what string, problems []str
 
 // NameInto reads the required name of a document and reports whether it is valid.
 func (d *Decoder) NameInto(c *Cursor, h *Header) bool {
-	n := d.readInto(c, "name", &h.Name, &h.NameAt)
+	n := d.nameInto(c, h)
 	return n != nil && d.CheckName(n, "name")
 }
 
 // CustomNameInto is NameInto for a custom resource, whose name must be a DNS subdomain.
 func (d *Decoder) CustomNameInto(c *Cursor, h *Header) bool {
-	n := d.readInto(c, "name", &h.Name, &h.NameAt)
+	n := d.nameInto(c, h)
 	return n != nil && d.CheckForm(n, diag.BadName, "name", content.IsDNS1123Subdomain(n.Value))
 }
 
 // NamespaceInto is NameInto for the namespace.
 func (d *Decoder) NamespaceInto(c *Cursor, h *Header) bool {
-	n := d.readInto(c, "namespace", &h.Namespace, &h.NamespaceAt)
+	n := c.Required("namespace")
+	if n != nil {
+		h.Namespace = n.Value
+	}
 	return n != nil && d.CheckName(n, "namespace")
 }
 
-// readInto reads a required string with its position. It returns nil if the string is absent.
-func (d *Decoder) readInto(c *Cursor, name string, value *string, at *diag.Position) *Node {
-	n := c.Required(name)
+// nameInto reads the required name with its position. It returns nil if the name is absent.
+func (d *Decoder) nameInto(c *Cursor, h *Header) *Node {
+	n := c.Required("name")
 	if n != nil {
-		*value, *at = n.Value, d.At(n)
+		h.Name, h.NameAt = n.Value, d.At(n)
 	}
 	return n
 }
@@ -89,7 +92,7 @@ func (d *Decoder) MetadataInto(c *Cursor, h *Header) bool {
 	m.Skip("labels", "annotations")
 	identified := d.NameInto(m, h)
 	if namespace := m.Text("namespace"); namespace != nil && d.CheckReferredName(namespace, "namespace") {
-		h.Namespace, h.NamespaceAt = namespace.Value, d.At(namespace)
+		h.Namespace = namespace.Value
 	}
 	m.Done()
 	return identified
@@ -167,9 +170,22 @@ func (k Kinds) WithDates(names ...string) Kinds {
 type Dates struct {
 	// Period is when the document holds; nil: always.
 	Period *dates.Period
-	// End is the bound at EndAt, nil without one.
-	End   *time.Time
-	EndAt diag.Position
+	// End is nil without one.
+	End *End
+}
+
+// End is the second bound of a period, with its position.
+type End struct {
+	time.Time
+	At diag.Position
+}
+
+// EndAt returns the bound that a position states, nil for none.
+func EndAt(t *time.Time, at diag.Position) *End {
+	if t == nil {
+		return nil
+	}
+	return &End{*t, at}
 }
 
 // dateReader reads the two bounds of a document.
@@ -214,9 +230,9 @@ func (r *dateReader) dates(end *Field) Dates {
 	if r.wrong {
 		return Dates{}
 	}
-	out := Dates{Period: dates.Between(r.from, r.until), End: r.until}
+	out := Dates{Period: dates.Between(r.from, r.until)}
 	if r.until != nil {
-		out.EndAt = r.d.At(end.Value)
+		out.End = EndAt(r.until, r.d.At(end.Value))
 	}
 	return out
 }

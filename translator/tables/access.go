@@ -128,11 +128,17 @@ type Role struct {
 	Source string `json:"source"`
 }
 
-// KubernetesRule is a PolicyRule. Either Paths is set, or Groups and Resources.
+// KubernetesRule is a PolicyRule.
 type KubernetesRule struct {
 	// Rule is the index in the role's effective list, from 0.
-	Rule      int      `json:"rule"`
-	Source    string   `json:"source"`
+	Rule   int    `json:"rule"`
+	Source string `json:"source"`
+	*KubernetesLists
+}
+
+// KubernetesLists are the lists of a PolicyRule. Either Paths is set, or Groups and Resources.
+// Most rules have lists that others have too, and share them: they must not be modified.
+type KubernetesLists struct {
 	Verbs     []string `json:"verbs"`
 	Groups    []string `json:"groups,omitempty"`
 	Resources []string `json:"resources,omitempty"`

@@ -29,10 +29,11 @@ type decoder struct {
 	tokens *jsontext.Tokens
 	texts  map[string]string
 	lists  map[string][]string
+	rules  map[ListsKey]*KubernetesLists
 }
 
 func newDecoder(checked []byte) *decoder {
-	return &decoder{tokens: jsontext.TokensOf(checked), texts: make(map[string]string), lists: make(map[string][]string)}
+	return &decoder{tokens: jsontext.TokensOf(checked), texts: make(map[string]string), lists: make(map[string][]string), rules: make(map[ListsKey]*KubernetesLists)}
 }
 
 // rows is a map that decodes its JSON itself.
@@ -82,6 +83,11 @@ func (d *decoder) value(token jsontext.Token, to reflect.Value) error {
 
 // object decodes the rest of an object into a struct.
 func (d *decoder) object(to reflect.Value) error {
+	if rule, ok := to.Addr().Interface().(*KubernetesRule); ok {
+		lists := new(KubernetesLists)
+		rule.KubernetesLists = lists
+		defer func() { rule.KubernetesLists = d.share(lists) }()
+	}
 	fields := fieldsOf(to.Type())
 	for key := d.tokens.Next(); key.Kind != '}'; key = d.tokens.Next() {
 		// A name that is written with escapes is not a field's.
@@ -90,7 +96,7 @@ func (d *decoder) object(to reflect.Value) error {
 		if !ok {
 			return fmt.Errorf("unknown field %q", d.tokens.Text(key))
 		}
-		if err := d.value(d.tokens.Next(), to.Field(field)); err != nil {
+		if err := d.value(d.tokens.Next(), to.FieldByIndex(field)); err != nil {
 			return err
 		}
 	}
@@ -135,6 +141,16 @@ func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	return nil
 }
 
+// share returns the lists of an equal rule before, if there is one.
+func (d *decoder) share(lists *KubernetesLists) *KubernetesLists {
+	key := lists.Key()
+	if known, ok := d.rules[key]; ok {
+		return known
+	}
+	remember(d.rules, key, lists)
+	return lists
+}
+
 func (d *decoder) text(token jsontext.Token) string {
 	raw := d.tokens.Whole(token)
 	if !repeats(raw) {
@@ -151,9 +167,9 @@ func (d *decoder) text(token jsontext.Token) string {
 // mostRemembered bounds how many texts or lists a decoder shares.
 const mostRemembered = 4096
 
-func remember[V any](known map[string]V, raw string, value V) {
+func remember[K comparable, V any](known map[K]V, key K, value V) {
 	if len(known) < mostRemembered {
-		known[raw] = value
+		known[key] = value
 	}
 }
 
@@ -174,16 +190,36 @@ func repeats(raw []byte) bool {
 // fieldIndexes has the index of each field of a struct, by its name in JSON.
 var fieldIndexes sync.Map
 
-func fieldsOf(t reflect.Type) map[string]int {
+func fieldsOf(t reflect.Type) map[string][]int {
 	if known, ok := fieldIndexes.Load(t); ok {
-		return known.(map[string]int)
+		return known.(map[string][]int)
 	}
-	fields := make(map[string]int)
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" && name != "" {
-			fields[name] = i
+	fields := make(map[string][]int)
+	for _, field := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" && name != "" {
+			fields[name] = field.Index
 		}
 	}
 	fieldIndexes.Store(t, fields)
 	return fields
+}
+
+// ListsKey identifies lists of rules by where they are: equal lists with different keys are
+// kept twice, which does no harm.
+type ListsKey [5]struct {
+	first *string
+	size  int
+}
+
+// Key returns the key of lists.
+func (l *KubernetesLists) Key() (key ListsKey) {
+	for i, list := range [...][]string{l.Verbs, l.Groups, l.Resources, l.Names, l.Paths} {
+		switch key[i].size = len(list); {
+		case list == nil: // null in JSON
+			key[i].size = -1
+		case len(list) > 0:
+			key[i].first = &list[0]
+		}
+	}
+	return key
 }

@@ -14,7 +14,7 @@ import (
 func TestDecodeLargeTable(t *testing.T) {
 	roles := make(map[string]Role)
 	for i := range 2*rowsPerDecoder + 1 {
-		rule := KubernetesRule{Rule: 1, Source: fmt.Sprintf("f.yaml:%d", i), Verbs: []string{"get", "list"}, Names: []string{fmt.Sprint("n-", i)}}
+		rule := KubernetesRule{Rule: 1, Source: fmt.Sprintf("f.yaml:%d", i), KubernetesLists: &KubernetesLists{Verbs: []string{"get", "list"}, Names: []string{fmt.Sprint("n-", i)}}}
 		roles[fmt.Sprintf("r-%d", i)] = Role{Family: FamilyKubernetes, Name: fmt.Sprintf("r-%d", i), Kubernetes: []KubernetesRule{rule}}
 	}
 	want, err := (&Access{Roles: MapOf(roles)}).JSON()

@@ -138,7 +138,7 @@ func TestAccessAsJSON(t *testing.T) {
 		{},
 		{
 			Master: "<master>", Extensions: []string{"a", "b"}, ReadsClock: true, Expressions: []string{"never written"},
-			Roles:    MapOf(map[string]Role{"r": {Name: "r", Kubernetes: []KubernetesRule{{Verbs: []string{"get&"}}}}, "q": {Name: "\u2028"}}),
+			Roles:    MapOf(map[string]Role{"r": {Name: "r", Kubernetes: []KubernetesRule{{KubernetesLists: &KubernetesLists{Verbs: []string{"get&"}}}}}, "q": {Name: "\u2028"}}),
 			Bindings: MapOf(map[string]Binding{"b": {Role: "r", Cluster: true}}),
 			Subjects: Subjects{
 				Cluster:    MapOf(map[string][]string{"user:a": {"b"}}),

@@ -41,7 +41,7 @@ func decodeVisibility(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind", "status")
 	identified := decodeVisibilityMetadata(d, c, &h)
-	h.IdentityAt = h.NameAt
+	h.ByName = true
 	spec := c.RequiredMapping("spec", "")
 	var out syntax.Document
 	if h.Kind == kindMonitorAccessPolicy {
@@ -69,7 +69,7 @@ func decodeVisibilityMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 	}
 	valid := true
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
-		h.Namespace, h.NamespaceAt = n.Value, d.At(n)
+		h.Namespace = n.Value
 		valid = d.CheckNamespace(n)
 	} else {
 		d.FillNamespace(h)

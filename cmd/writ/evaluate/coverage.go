@@ -125,7 +125,7 @@ func ruleSources(role tables.Role) []unmatchedRule {
 func aggregatedRoles(d *directory.Directory) map[string]bool {
 	keys := make(map[string]bool)
 	for _, role := range directory.DocumentsOf[*access.KubernetesRole](d) {
-		if role.Aggregated {
+		if role.Aggregation != nil {
 			keys[tables.RoleKey(tables.FamilyKubernetes, role.Namespace, role.Name)] = true
 		}
 	}

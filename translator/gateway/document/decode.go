@@ -65,7 +65,7 @@ func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, 
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind", "status")
 	identified := g.metadata(c)
-	g.h.IdentityAt = g.h.NameAt
+	g.h.ByName = true
 	g.spec = c.RequiredMapping("spec", "")
 	var out syntax.Document
 	switch g.h.Kind {
@@ -116,7 +116,7 @@ func (g *gatewayDocument) metadata(c *syntax.Cursor) bool {
 	}
 	identified := g.d.CustomNameInto(m, &g.h)
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
-		g.h.Namespace, g.h.NamespaceAt = n.Value, g.d.At(n)
+		g.h.Namespace = n.Value
 		identified = g.d.CheckNamespace(n) && identified
 	}
 	checkShape(m, fields{"labels": mapOf{syntax.String}, "annotations": mapOf{syntax.String}})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // reach is how far a power goes, in the order of what matters less.
@@ -20,11 +21,11 @@ const (
 
 // discovery is what every stock cluster grants to everybody.
 var discovery = []*statement.Statement{
-	{Condition: &statement.KubernetesRule{Verbs: []string{"get", "head", "options"}, Paths: []string{
+	{Condition: &statement.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get", "head", "options"}, Paths: []string{
 		"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*",
-		"/openapi", "/openapi/*", "/version", "/version/", "/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/"}}},
-	{Condition: &statement.KubernetesRule{Verbs: []string{"create"}, Groups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}}},
-	{Condition: &statement.KubernetesRule{Verbs: []string{"create"}, Groups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}}},
+		"/openapi", "/openapi/*", "/version", "/version/", "/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/"}}}},
+	{Condition: &statement.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"create"}, Groups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}}}},
+	{Condition: &statement.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"create"}, Groups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}}}},
 }
 
 // target is a request of a probe.
