@@ -160,4 +160,6 @@ type Options struct {
 	Files bool
 	// Tests emits generated tests along with the policy.
 	Tests bool
+	// Decoded, unless nil, is called when the files of a snapshot are decoded.
+	Decoded func()
 }

@@ -43,7 +43,7 @@ type Translator struct {
 	decoded map[string]*decoded // by path: the files of the last snapshot
 	rego    rego.Budget         // of the files of the last snapshot
 	shared  syntax.Shared
-	phases  *phases             // nil before the first snapshot and after one that was interrupted
+	phases  *phases // nil before the first snapshot and after one that was interrupted
 
 	families  func() []Family
 	kinds     syntax.Kinds
@@ -82,6 +82,9 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	documents, skipped, undecoded, list, err := t.decode(ctx, snapshot, state)
 	if err != nil {
 		return nil, interrupted(list, err)
+	}
+	if t.options.Decoded != nil {
+		t.options.Decoded()
 	}
 	p := t.phases
 	if t.master != state.master || t.cluster != snapshot.Cluster {

@@ -20,14 +20,31 @@ import (
 func CollectAfter(growth uint64) {
 	if os.Getenv("GOGC") == "" {
 		watchOnce.Do(func() {
-			(&collections{growth: growth}).adjust()
-			collectLater()
+			collectLater(func() { (&collections{growth: growth}).adjust() })
 		})
 	}
 }
 
-// collectLater collects once, when what a start was made of is garbage.
-func collectLater() { time.AfterFunc(afterStart, runtime.GC) }
+// CollectOften makes Go collect when the heap has grown by half, until the collection of
+// CollectAfter. It is for the end of a start, which keeps most of what it allocates: the peak of
+// memory is then. Only the first call has an effect, and none has if the environment sets GOGC.
+func CollectOften() {
+	if os.Getenv("GOGC") == "" {
+		oftenOnce.Do(func() { debug.SetGCPercent(oftenPercent) })
+	}
+}
+
+var oftenOnce sync.Once
+
+const oftenPercent = 50
+
+// collectLater collects once, when what a start was made of is garbage, and calls then.
+func collectLater(then func()) {
+	time.AfterFunc(afterStart, func() {
+		runtime.GC()
+		then()
+	})
+}
 
 // afterStart is how long after the first revision a server keeps what it was made of.
 const afterStart = time.Second

@@ -48,7 +48,7 @@ func TestCollectLater(t *testing.T) {
 	collected := make(chan struct{})
 	garbage := new([1 << 10]byte)
 	runtime.SetFinalizer(garbage, func(*[1 << 10]byte) { close(collected) })
-	collectLater()
+	collectLater(func() {})
 	select {
 	case <-collected:
 	case <-time.After(time.Minute):

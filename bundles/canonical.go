@@ -1,0 +1,181 @@
+package bundles
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/writ-policy/writ/internal/jsontext"
+)
+
+// jsonMember is a member of an object.
+type jsonMember struct {
+	key   string
+	value []byte
+}
+
+// wholeBytes is up to which size a value is written at once. Of a larger one the ends of its
+// members are found first, so that it is never held twice, and they are written on all CPUs.
+const wholeBytes = 1 << 16
+
+// writeCanonical hashes checked JSON in the form that OPA hashes.
+func writeCanonical(h hash.Hash, text []byte) {
+	switch {
+	case len(text) <= wholeBytes || text[0] == '"':
+		h.Write(new(canonical).appendWhole(nil, text))
+	case text[0] == '{':
+		var members []jsonMember
+		for key, value := range jsontext.Members(text) {
+			members = append(members, jsonMember{key, value})
+		}
+		slices.SortFunc(members, func(a, b jsonMember) int { return strings.Compare(a.key, b.key) })
+		writeMembers(h, members)
+	default:
+		before := "["
+		for element := range jsontext.Elements(text) {
+			h.Write([]byte(before))
+			writeCanonical(h, element)
+			before = ","
+		}
+		h.Write([]byte("]"))
+	}
+}
+
+// writeMembers hashes an object of sorted members.
+func writeMembers(h hash.Hash, members []jsonMember) {
+	const perCPU = 256
+	isLarge := func(m jsonMember) bool { return len(m.value) > wholeBytes }
+	written := make([][]byte, runtime.GOMAXPROCS(0))
+	before := "{"
+	for len(members) > 0 {
+		h.Write([]byte(before))
+		before = ","
+		if m := members[0]; isLarge(m) {
+			h.Write(append(appendText(nil, m.key), ':'))
+			writeCanonical(h, m.value)
+			members = members[1:]
+			continue
+		}
+		n := min(len(members), perCPU*len(written))
+		if large := slices.IndexFunc(members[:n], isLarge); large >= 0 {
+			n = large
+		}
+		batch := members[:n]
+		members = members[n:]
+		var group sync.WaitGroup
+		for i := range written {
+			own := batch[i*n/len(written) : (i+1)*n/len(written)]
+			group.Go(func() { written[i] = appendMembers(written[i][:0], own) })
+		}
+		group.Wait()
+		h.Write(bytes.Join(slices.DeleteFunc(slices.Clone(written), func(b []byte) bool { return len(b) == 0 }), []byte(",")))
+	}
+	h.Write([]byte("}"))
+}
+
+func appendMembers(out []byte, members []jsonMember) []byte {
+	var c canonical
+	for i, m := range members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = c.appendWhole(append(appendText(out, m.key), ':'), m.value)
+	}
+	return out
+}
+
+// canonical writes values in one pass.
+type canonical struct {
+	places []place // of the members of the objects that are being written
+	copied []byte  // a buffer
+}
+
+// place is where a member of an object is written.
+type place struct {
+	key        []byte
+	start, end int
+}
+
+func (c *canonical) appendWhole(out, text []byte) []byte {
+	tokens := jsontext.TokensOf(text)
+	return c.append(out, tokens, tokens.Next())
+}
+
+func (c *canonical) append(out []byte, tokens *jsontext.Tokens, token jsontext.Token) []byte {
+	switch token.Kind {
+	case '{':
+		return c.appendObject(out, tokens)
+	case '[':
+		out = append(out, '[')
+		first := true
+		for next := tokens.Next(); next.Kind != ']'; next = tokens.Next() {
+			if !first {
+				out = append(out, ',')
+			}
+			first = false
+			out = c.append(out, tokens, next)
+		}
+		return append(out, ']')
+	case '"':
+		out, _ = appendToken(out, tokens, token)
+		return out
+	}
+	return append(out, tokens.Whole(token)...)
+}
+
+// appendToken writes a string as it is, unless it has escapes or a character that may need one,
+// and returns what it stands for.
+func appendToken(out []byte, tokens *jsontext.Tokens, token jsontext.Token) (written, text []byte) {
+	if raw := tokens.Whole(token); bytes.IndexByte(raw, '\\') < 0 && bytes.IndexByte(raw, separatorByte) < 0 {
+		return append(out, raw...), raw[1 : len(raw)-1]
+	}
+	plain := tokens.Text(token)
+	return appendText(out, plain), []byte(plain)
+}
+
+// appendObject writes members as they come, and again if they are not sorted.
+func (c *canonical) appendObject(out []byte, tokens *jsontext.Tokens) []byte {
+	from, outer := len(out), len(c.places)
+	for key := tokens.Next(); key.Kind != '}'; key = tokens.Next() {
+		p := place{start: len(out) + 1}
+		out, p.key = appendToken(append(out, ','), tokens, key)
+		out = c.append(append(out, ':'), tokens, tokens.Next())
+		p.end = len(out)
+		c.places = append(c.places, p)
+	}
+	own := c.places[outer:]
+	c.places = c.places[:outer]
+	byKey := func(a, b place) int { return bytes.Compare(a.key, b.key) }
+	if !slices.IsSortedFunc(own, byKey) {
+		slices.SortFunc(own, byKey)
+		c.copied = append(c.copied[:0], out[from:]...)
+		out = out[:from]
+		for _, p := range own {
+			out = append(append(out, ','), c.copied[p.start-from:p.end-from]...)
+		}
+	}
+	if len(own) == 0 {
+		return append(out, "{}"...)
+	}
+	out[from] = '{'
+	return append(out, '}')
+}
+
+// separatorByte begins U+2028 and U+2029, which encoding/json escapes.
+const separatorByte = 0xe2
+
+// appendText writes a string.
+func appendText(out []byte, text string) []byte {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' }) {
+		return append(append(append(out, '"'), text...), '"')
+	}
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // a string always has a JSON form
+	return append(out, bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))...)
+}
