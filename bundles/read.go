@@ -100,11 +100,11 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	if !ok {
 		return nil, fmt.Errorf("no %s", dataPath)
 	}
-	b.Data = tables.TextOf(data)
 	delete(b.Files, dataPath)
 	if b.Tables, b.Features, err = decodeTables(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", dataPath, err)
 	}
+	b.Data = tables.Packed(data) // few readers want it, and it is as large as the tables
 	if b.Footprint, err = decodeFootprint(b.Files[footprint.Path]); err != nil {
 		return nil, fmt.Errorf("%s: %w", footprint.Path, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator"
@@ -49,8 +50,10 @@ func (s *sources) of() source.Source {
 // location is malformed, or if a file of keys or authorities cannot be read.
 func (s *Server) openSources() error {
 	if s.config.Bundle.Location != "" {
+		limits.CollectOften() // all that is read of a bundle is kept
 		return s.openFeed()
 	}
+	limits.CollectSeldom() // until files are decoded
 	s.sources.repositories, s.sources.directories = make(map[string]*git.Repository), make(map[string]string)
 	members := make([]source.Member, len(s.config.Policies))
 	texts := make([]string, len(members))

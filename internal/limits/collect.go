@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,23 +21,28 @@ import (
 func CollectAfter(growth uint64) {
 	if os.Getenv("GOGC") == "" {
 		watchOnce.Do(func() {
+			isStarted.Store(true)
 			collectLater(func() { (&collections{growth: growth}).adjust() })
 		})
 	}
 }
 
-// CollectOften makes Go collect when the heap has grown by half, until the collection of
-// CollectAfter. It is for the end of a start, which keeps most of what it allocates: the peak of
-// memory is then. Only the first call has an effect, and none has if the environment sets GOGC.
-func CollectOften() {
-	if os.Getenv("GOGC") == "" {
-		oftenOnce.Do(func() { debug.SetGCPercent(oftenPercent) })
+// CollectSeldom makes Go collect when the heap is two and a half times as large. It is for a start that
+// decodes files: that makes most of the garbage, and the peak of memory comes later.
+func CollectSeldom() { collectAt(150) }
+
+// CollectOften makes Go collect when the heap has grown by half. It is for the rest of a start,
+// which keeps most of what it allocates.
+func CollectOften() { collectAt(50) }
+
+// collectAt sets the percentage until CollectAfter does, unless the environment sets it.
+func collectAt(percent int) {
+	if os.Getenv("GOGC") == "" && !isStarted.Load() {
+		debug.SetGCPercent(percent)
 	}
 }
 
-var oftenOnce sync.Once
-
-const oftenPercent = 50
+var isStarted atomic.Bool
 
 // collectLater collects once, when what a start was made of is garbage, and calls then.
 func collectLater(then func()) {

@@ -64,16 +64,17 @@ func (p *piece[V]) json() []part {
 	out := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(out)
 	out.Reset()
-	p.writeLine(out)
-	p.parts = []part{{line: &line{sha256.Sum256(out.Bytes()), out.Len(), p}}}
+	p.write(out)
+	sum := sha256.Sum256(out.Bytes())
+	p.parts = []part{{made: &made{&sum, out.Len(), p}}}
 	return p.parts
 }
 
 // buffers are for lines of which only the hash is kept.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// writeLine writes the rows as a line of JSON.
-func (p *piece[V]) writeLine(out *bytes.Buffer) {
+// write writes the rows as a line of JSON.
+func (p *piece[V]) write(out *bytes.Buffer) {
 	for i, r := range p.rows {
 		if i > 0 {
 			out.WriteByte(',')
