@@ -58,7 +58,7 @@ func (s *Server) openRevision(ctx context.Context, revision string) (decision.Po
 // activateApart activates a bundle that is not served. Its clock is now; nil means time.Now.
 func (s *Server) activateApart(ctx context.Context, b *bundles.Bundle, now func() time.Time) (decision.Policies, error) {
 	return engine.Activate(ctx, b, engine.Options{
-		Now: now, Timeout: s.config.Timeouts.Evaluation, RequireRoute: s.config.RequireRoute, ByOPA: s.config.DecideBy == engine.DecideByOPA, Overdue: overdue.New(s.metrics),
+		Now: now, Timeout: s.config.Timeouts.Evaluation, RequireRoute: s.config.RequireRoute, ByOPA: engine.PointsByOPA(s.config.DecideBy), Overdue: overdue.New(s.metrics),
 	})
 }
 

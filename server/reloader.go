@@ -39,7 +39,7 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{
-				Now: c.Now, Timeout: c.Timeouts.Evaluation, RequireRoute: c.RequireRoute, ByOPA: c.DecideBy == engine.DecideByOPA, Last: last, Overdue: places,
+				Now: c.Now, Timeout: c.Timeouts.Evaluation, RequireRoute: c.RequireRoute, ByOPA: engine.PointsByOPA(c.DecideBy), Last: last, Overdue: places,
 				MaxColumns: c.Limits.MaxStreamBytes, Columns: columns, Refused: m.Refused,
 			})
 			if err == nil && last == nil { // a server that is ready answers all requests at once

@@ -43,15 +43,20 @@ var compiledPoints = map[string][]string{
 	decision.Gateway:    {"gateway"},
 }
 
+// PointsByOPA returns Options.ByOPA for what decides: all points, or none.
+func PointsByOPA(decideBy string) []string {
+	if decideBy != DecideByOPA {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(compiledPoints))
+}
+
 // whyOPA returns why OPA must decide, by point: the compiled forms are of the Rego that
 // this version writes, and the bundle has other modules there, or o requires it.
 func whyOPA(altered []bundles.Altered, o Options) map[string]string {
 	why := make(map[string]string)
-	if o.ByOPA {
-		for point := range compiledPoints {
-			why[point] = "as configured"
-		}
-		return why
+	for _, point := range o.ByOPA {
+		why[point] = "as configured"
 	}
 	paths := make(map[string][]string)
 	for _, module := range altered {
@@ -59,7 +64,7 @@ func whyOPA(altered []bundles.Altered, o Options) map[string]string {
 			continue
 		}
 		for point := range compiledPoints {
-			if decidesAt(module.Package, point) {
+			if why[point] == "" && decidesAt(module.Package, point) {
 				paths[point] = append(paths[point], module.Path)
 			}
 		}
@@ -99,16 +104,20 @@ func (e *Engine) prepareByOPA(ctx context.Context, why map[string]string) error 
 	if len(why) == 0 {
 		return nil
 	}
-	compiler, err := e.queries.all()
-	if err != nil {
-		return err
-	}
 	store, err := e.data.whole()
 	if err != nil {
 		return err
 	}
 	for point := range why {
-		query, err := prepareQuery(ctx, compiler, "data.writ."+point+".decision", store)
+		compiled := e.queries.whole[point]
+		if len(why) == len(compiledPoints) {
+			compiled = e.queries.all
+		}
+		compiler, err := compiled()
+		if err != nil {
+			return err
+		}
+		query, err := prepareQuery(ctx, compiler, entrypoint(point), store)
 		if err != nil {
 			return err
 		}
@@ -116,6 +125,9 @@ func (e *Engine) prepareByOPA(ctx context.Context, why map[string]string) error 
 	}
 	return nil
 }
+
+// entrypoint returns the query that a stock OPA is asked at a point.
+func entrypoint(point string) string { return "data.writ." + point + ".decision" }
 
 // runWhole evaluates the entrypoint of a point. isOwn reports whether the result may differ
 // the next time.

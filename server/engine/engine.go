@@ -59,9 +59,9 @@ type Options struct {
 	// rules if the bundle has the same ones, so that a change of roles and bindings
 	// compiles nothing, and the unchanged parts of its tree. It is not retained.
 	Last *Engine
-	// ByOPA has OPA evaluate the Rego of the bundle at all points, as a stock OPA does, and
-	// not only where no compiled form of it is known.
-	ByOPA bool
+	// ByOPA are points at which OPA evaluates the Rego of the bundle, as a stock OPA does,
+	// besides those where no compiled form of it is known.
+	ByOPA []string
 	// RequireRoute denies requests at the gateway point that name no route.
 	RequireRoute bool
 	// Overdue has the places of evaluations, shared by all engines of a process. Nil

@@ -29,6 +29,8 @@ type queries struct {
 	denyResources map[string][]string
 	// all has every module, for paths of data that a client asks for.
 	all func() (*ast.Compiler, error)
+	// whole has, by point, the modules of the entrypoint of a stock OPA.
+	whole map[string]func() (*ast.Compiler, error)
 }
 
 // prepared are queries after their modules are compiled.
@@ -94,10 +96,11 @@ func prepare(ctx context.Context, b *bundles.Bundle, denials *match.Denials, rul
 			library.Compile(func() { ready, err = prepareAnew(context.WithoutCancel(ctx), modules) })
 			return ready, err
 		}},
-		all: sync.OnceValues(func() (compiler *ast.Compiler, err error) {
-			library.Compile(func() { compiler, err = bundles.Compile(modules) })
-			return compiler, err
-		}),
+		all:   compileLater(func() (*ast.Compiler, error) { return bundles.Compile(modules) }),
+		whole: make(map[string]func() (*ast.Compiler, error)),
+	}
+	for point := range compiledPoints {
+		q.whole[point] = compileLater(func() (*ast.Compiler, error) { return bundles.CompileFor(modules, []string{entrypoint(point)}) })
 	}
 	if isOwn && len(modules.Files) <= maxLater {
 		q.denyResources = denials.Resources()
@@ -109,6 +112,14 @@ func prepare(ctx context.Context, b *bundles.Bundle, denials *match.Denials, rul
 		q.denyResources, q.err = denyResources(ctx, q.queries.compiler)
 	}
 	return q, q.err
+}
+
+// compileLater returns a function that compiles once.
+func compileLater(compile func() (*ast.Compiler, error)) func() (*ast.Compiler, error) {
+	return sync.OnceValues(func() (compiler *ast.Compiler, err error) {
+		library.Compile(func() { compiler, err = compile() })
+		return compiler, err
+	})
 }
 
 // modulesOf returns a bundle of the modules that decide alone: what is compiled later must not keep

@@ -65,7 +65,7 @@ func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]stri
 	for seed := firstWorld(); seed < firstWorld()+uint64(worlds); seed++ {
 		files, world := generate(seed)
 		bundle := build(t, seed, files)
-		engines := bothWays(t, bundle, engine.Options{})
+		engines := bothWays(t, bundle, []string{decision.Access}, engine.Options{})
 		embedded, whole := engines[0], engines[1]
 		stock := stockOPA(t, bundle)
 		for i, request := range world.Requests(requestsPerWorld) {

@@ -95,7 +95,7 @@ func TestAlteredRegoDecides(t *testing.T) {
 			if row.request != "" {
 				list = append(slices.Clone(list), json.RawMessage(row.request))
 			}
-			c := &comparison{altered, newStock(t, altered, noTests, row.point), ""}
+			c := &comparison{bundle: altered, stock: newStock(t, altered, noTests, row.point)}
 			for i, want := range c.answers(t, row.point, timed(list)) {
 				if of := asked[row.point](t, got, list[i]); !reflect.DeepEqual(of, want) {
 					t.Errorf("%s\nOPA    %v\nengine %v", list[i], want, of)
@@ -176,7 +176,7 @@ func TestEarlierBundleDecidesAsItsRego(t *testing.T) {
 	}
 	stock := newStock(t, bundle, noTests)
 	for point, list := range ownRequests(t, filepath.Join("..", "..", "examples", "policies")) {
-		c := &comparison{bundle, stock, ""}
+		c := &comparison{bundle: bundle, stock: stock}
 		for i, want := range c.answers(t, point, timed(list)) {
 			got := asked[point](t, e, list[i])
 			if _, named := want["decidedBy"]; !named { // its Rego does not name lines

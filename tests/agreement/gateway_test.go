@@ -31,7 +31,7 @@ func TestEngineAndOPAAndOracleAgreeOnGateways(t *testing.T) {
 	for seed := firstWorld(); seed < firstWorld()+uint64(gatewayWorlds()); seed++ {
 		files, world := gateway.Generate(seed)
 		bundle := build(t, seed, files)
-		engines := bothWays(t, bundle, engine.Options{})
+		engines := bothWays(t, bundle, []string{decision.Gateway}, engine.Options{})
 		embedded, whole := engines[0], engines[1]
 		var stock *rego.PreparedEvalQuery
 		if seed%stockWorldEvery == 0 {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +79,7 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 // comparison is a built bundle, and a stock OPA that runs it.
 type comparison struct {
 	bundle *bundles.Bundle
+	points []string // at which requests are compared
 	stock  *stock
 	path   string // of the tarball, for the command opa; empty if that does not run
 }
@@ -87,7 +90,11 @@ func newComparison(t *testing.T, dir string, isProcess bool, points ...string) *
 	if !isProcess {
 		path = ""
 	}
-	return &comparison{bundle, newStock(t, bundle, allTests, points...), path}
+	stock := newStock(t, bundle, allTests, points...)
+	if len(points) == 0 {
+		points = engine.PointsByOPA(engine.DecideByOPA)
+	}
+	return &comparison{bundle, points, stock, path}
 }
 
 // test runs the generated tests.
@@ -291,7 +298,7 @@ func (c *comparison) compareAt(t *testing.T, point string, rows []timedInput, as
 	}
 	decided := c.answers(t, point, rows)
 	var now time.Time
-	for _, embedded := range bothWays(t, c.bundle, engine.Options{Now: func() time.Time { return now }}) {
+	for _, embedded := range bothWays(t, c.bundle, c.points, engine.Options{Now: func() time.Time { return now }}) {
 		for i, row := range rows {
 			now = row.Now
 			if want := ask(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
@@ -321,21 +328,21 @@ func (c *comparison) answers(t *testing.T, point string, rows []timedInput) []ma
 }
 
 // bothWays are two engines of a bundle: one decides by compiled forms of its Rego at all
-// points, the other has OPA evaluate it.
-func bothWays(t *testing.T, bundle *bundles.Bundle, o engine.Options) [2]*engine.Engine {
+// points, the other has OPA evaluate it at some.
+func bothWays(t *testing.T, bundle *bundles.Bundle, points []string, o engine.Options) [2]*engine.Engine {
 	t.Helper()
 	bundle = readAgain(t, bundle)
 	o.Timeout = time.Minute // compilations of the tests beside wait for each other
 	var engines [2]*engine.Engine
-	for i, byOPA := range []bool{false, true} {
+	for i, byOPA := range [][]string{nil, points} {
 		o.ByOPA = byOPA
 		var err error
 		if engines[i], err = engine.Activate(context.Background(), bundle, o); err != nil {
 			t.Fatal(err)
 		}
 		o.Last = engines[i] // the modules are the same
-		if got := len(engines[i].ByOPA()); got != 3 && byOPA || got != 0 && !byOPA {
-			t.Fatalf("by OPA: got %q", engines[i].ByOPA())
+		if got := slices.Sorted(maps.Keys(engines[i].ByOPA())); !slices.Equal(got, byOPA) {
+			t.Fatalf("by OPA: got %q, want %q", got, byOPA)
 		}
 	}
 	return engines

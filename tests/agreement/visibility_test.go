@@ -32,7 +32,7 @@ func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
 		files, views := visibility.Generate(seed)
 		bundle := build(t, seed, files)
 		var now time.Time
-		engines := bothWays(t, bundle, engine.Options{Now: func() time.Time { return now }})
+		engines := bothWays(t, bundle, []string{decision.Visibility}, engine.Options{Now: func() time.Time { return now }})
 		embedded, whole := engines[0], engines[1]
 		stock := stockPoint(t, bundle, "visibility")
 		for i, request := range views.Requests(requestsPerWorld) {

@@ -137,7 +137,7 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	e, err := documents.Activate(ctx, b, engine.Options{Now: now, RequireRoute: o.requireRoute, ByOPA: o.decideBy == engine.DecideByOPA})
+	e, err := documents.Activate(ctx, b, engine.Options{Now: now, RequireRoute: o.requireRoute, ByOPA: engine.PointsByOPA(o.decideBy)})
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
 	}
