@@ -70,10 +70,11 @@ func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]stri
 		stock := stockOPA(t, bundle)
 		for i, request := range world.Requests(requestsPerWorld) {
 			text := request.JSON()
-			want := ofOracle(world.Decide(request))
+			said := world.Decide(request)
+			want := ofOracle(said)
 			got, pods := ofEngine(t, embedded, text)
-			if !begin(got.Warnings, want.Warnings) || !reflect.DeepEqual(pods, ofJudgements(world.Decide(request).Judgements)) {
-				t.Fatalf("world %d, request %d %s\nengine %q, pods %+v\noracle %q, pods %+v", seed, i, text, got.Warnings, pods, want.Warnings, world.Decide(request).Judgements)
+			if !begin(got.Warnings, want.Warnings) || !reflect.DeepEqual(pods, ofJudgements(said.Judgements)) {
+				t.Fatalf("world %d, request %d %s\nengine %q, pods %+v\noracle %q, pods %+v", seed, i, text, got.Warnings, pods, want.Warnings, said.Judgements)
 			}
 			if want.Warnings = got.Warnings; !reflect.DeepEqual(got, want) {
 				t.Fatalf("world %d, request %d %s\nengine %+v\noracle %+v", seed, i, text, got, want)

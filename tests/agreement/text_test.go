@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/bundles"
+	library "github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator"
@@ -362,7 +363,7 @@ func stockChecks(b *bundles.Bundle) error {
 		modules[module.Path] = module.Parsed
 	}
 	compiler := ast.NewCompiler().WithStrict(true)
-	if compiler.Compile(modules); compiler.Failed() {
+	if library.Compile(func() { compiler.Compile(modules) }); compiler.Failed() {
 		return fmt.Errorf("stock OPA compiles the bundle: %w", compiler.Errors)
 	}
 	return nil
