@@ -147,7 +147,7 @@ func sessions(out *results, w *world, rounds int) error {
 		return err
 	}
 	for _, row := range sessionRows(w, heldSessions) {
-		took := row.fastest(row.asks(ctx, without, with), 10*rounds)
+		took := row.fastest(row.asks(ctx, without, with), 50*rounds)
 		ratio := took[1] / took[0]
 		out.printf("  %-44s %8.2f us, without sessions %8.2f us %5.2f x\n", row.name, took[1]*1e6, took[0]*1e6, ratio)
 		out.reached(ratio, goalSessions)

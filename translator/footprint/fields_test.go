@@ -13,11 +13,10 @@ import (
 // footprint and of the projection, because requests that differ in it would share a
 // decision.
 var fields = map[reflect.Type][]string{
-	reflect.TypeFor[tables.Access](): {"Master", "Cluster", "ImpliedGroups", "Roles", "Bindings", "Subjects", "Extensions", "Expressions", "ReadsClock"},
-	reflect.TypeFor[tables.Role]():   {"Family", "Kind", "Namespace", "Name", "Kubernetes", "Origin", "Source"},
-	reflect.TypeFor[tables.KubernetesRule](): {
-		"Rule", "Source", "Verbs", "Groups", "Resources", "Names", "Paths",
-	},
+	reflect.TypeFor[tables.Access]():          {"Master", "Cluster", "ImpliedGroups", "Roles", "Bindings", "Subjects", "Extensions", "Expressions", "ReadsClock"},
+	reflect.TypeFor[tables.Role]():            {"Family", "Kind", "Namespace", "Name", "Kubernetes", "Origin", "Source"},
+	reflect.TypeFor[tables.KubernetesRule]():  {"Rule", "Source", "KubernetesLists"},
+	reflect.TypeFor[tables.KubernetesLists](): {"Verbs", "Groups", "Resources", "Names", "Paths"},
 	reflect.TypeFor[tables.OriginRule](): {
 		"Rule", "Source", "Deny", "Verbs", "NotVerbs", "Kinds", "NotKinds", "Restrictions",
 	},

@@ -34,6 +34,7 @@ func (m Map[V]) text(out Text) Text {
 	if len(m.pieces) == 0 {
 		return out.with(none)
 	}
+	out.parts = slices.Grow(out.parts, 2*len(m.pieces)+1) // more for nested maps
 	between := open
 	for _, p := range m.pieces {
 		out = out.with(between)

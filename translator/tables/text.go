@@ -51,7 +51,11 @@ func (t Text) with(text []byte) Text { return Text{append(t.parts, part{text: te
 
 // JoinText returns the texts one after another.
 func JoinText(texts ...Text) Text {
-	var all Text
+	n := 0
+	for _, t := range texts {
+		n += len(t.parts)
+	}
+	all := Text{make([]part, 0, n)}
 	for _, t := range texts {
 		all.parts = append(all.parts, t.parts...)
 	}
