@@ -42,14 +42,17 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 				Now: c.Now, Timeout: c.Timeouts.Evaluation, RequireRoute: c.RequireRoute, ByOPA: engine.PointsByOPA(c.DecideBy), Last: last, Overdue: places,
 				MaxColumns: c.Limits.MaxStreamBytes, Columns: columns, Refused: m.Refused,
 			})
-			if err == nil && last == nil { // a server that is ready answers all requests at once
-				err = e.Compile()
-			}
-			if err != nil {
+			switch {
+			case err != nil:
 				return nil, err
+			case last != nil:
+				go s.compile(e)
+			default: // a server that is ready answers all requests at once
+				if err := e.Compile(); err != nil {
+					return nil, err
+				}
 			}
 			last = e
-			go s.compile(e)
 			limits.CollectAfter(heapGrowth) // not before: a start would need more memory
 			return kept.Of(e), nil
 		},

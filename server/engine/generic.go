@@ -40,9 +40,9 @@ func ruleOf(family tables.Table) string {
 func (q *queries) prepareGeneric(ctx context.Context, b *bundles.Bundle) (map[string]rego.PreparedEvalQuery, error) {
 	prepared := make(map[string]rego.PreparedEvalQuery)
 	for _, family := range genericFamilies() {
-		q.start()
-		if <-q.done; q.err != nil {
-			return nil, q.err
+		ready, err := q.ready()
+		if err != nil {
+			return nil, err
 		}
 		data := make(map[string]any)
 		for _, table := range b.Tables {
@@ -60,9 +60,8 @@ func (q *queries) prepareGeneric(ctx context.Context, b *bundles.Bundle) (map[st
 			data[table.Key()] = value
 		}
 		var query rego.PreparedEvalQuery
-		var err error
 		library.Compile(func() {
-			query, err = prepareQuery(ctx, q.queries.compiler, ruleOf(family), inmem.NewFromObject(map[string]any{"compiled": data}))
+			query, err = prepareQuery(ctx, ready.compiler, ruleOf(family), inmem.NewFromObject(map[string]any{"compiled": data}))
 		})
 		if err != nil {
 			return nil, err

@@ -62,6 +62,13 @@ func (l *later) start() {
 	})
 }
 
+// ready prepares the queries, if that has not begun, and returns them.
+func (l *later) ready() (*prepared, error) {
+	l.start()
+	<-l.done
+	return l.queries, l.err
+}
+
 // wait returns the queries, or an error at the deadline of the caller. The bound of an evaluation does
 // not count here: another compilation of the process may come first.
 func (l *later) wait(ctx context.Context) (*prepared, error) {
@@ -106,12 +113,11 @@ func prepare(ctx context.Context, b *bundles.Bundle, denials *match.Denials, rul
 		q.denyResources = denials.Resources()
 		return q, nil
 	}
-	q.start()
-	<-q.done
-	if q.err == nil {
-		q.denyResources, q.err = denyResources(ctx, q.queries.compiler)
+	ready, err := q.ready()
+	if err == nil {
+		q.denyResources, err = denyResources(ctx, ready.compiler)
 	}
-	return q, q.err
+	return q, err
 }
 
 // compileLater returns a function that compiles once.
@@ -137,9 +143,8 @@ func modulesOf(b *bundles.Bundle) *bundles.Bundle {
 // Compile compiles what is compiled later, if that has not begun. The error is also that of each
 // request which needs OPA.
 func (e *Engine) Compile() error {
-	e.queries.start()
-	<-e.queries.done
-	return e.queries.err
+	_, err := e.queries.ready()
+	return err
 }
 
 func prepareAnew(ctx context.Context, b *bundles.Bundle) (*prepared, error) {
