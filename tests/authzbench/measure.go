@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -140,21 +137,15 @@ func (s *session) cpu() time.Duration {
 		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * (time.Second / 100) // USER_HZ
+	used, _ := report.CPU(pid) // zero for a server that has ended
+	return used
 }
 
 func (s *session) memory() string {
 	if s.process() == 0 {
 		return ""
 	}
-	return report.ProcField(fmt.Sprintf("/proc/%d/status", s.process()), "VmHWM")
+	return report.Peak(s.process())
 }
 
 // settle waits until the questions are answered right, which systems that follow what is saved

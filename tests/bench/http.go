@@ -262,22 +262,18 @@ func (c *child) stop() {
 	_ = c.command.Wait()
 }
 
-// cpu is the CPU time the process has used, in the kernel's ticks of 10 ms.
+// cpu is the CPU time the process has used.
 func (c *child) cpu() time.Duration {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(c.command.Process.Pid) + "/stat")
+	used, err := report.CPU(c.command.Process.Pid)
 	if err != nil {
 		panic(err) // bench runs where there is /proc
 	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
+	return used
 }
 
 // memory is the peak of the resident memory in MiB.
 func (c *child) memory() float64 {
-	text := report.ProcField("/proc/"+strconv.Itoa(c.command.Process.Pid)+"/status", "VmHWM")
-	kilobytes, _ := strconv.ParseFloat(strings.TrimSuffix(text, " kB"), 64)
+	kilobytes, _ := strconv.ParseFloat(strings.TrimSuffix(report.Peak(c.command.Process.Pid), " kB"), 64)
 	return kilobytes / 1024
 }
 

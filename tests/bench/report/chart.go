@@ -1,5 +1,5 @@
-// Package report has what the files of measurements share: curves as SVG, and what they say of
-// the machine.
+// Package report draws curves as SVG and describes the machine and its processes, for programs that
+// measure.
 package report
 
 import (
