@@ -51,7 +51,7 @@ step = @printf '\n== %s\n'
 # What is seldom run stands beside what it runs.
 include $(wildcard tests/*/*.mk) deploy/deploy.mk
 
-.PHONY: help run test build lint conform fuzz load golden gen bench bench-change bench-page bench-profiles bench-reach bench-sessions comment soak release image page pictures deploy real history cluster control-plane e2e-kubernetes e2e-static oidc krew systemd registry fleet \
+.PHONY: help run test build lint conform fuzz golden gen release \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -133,15 +133,6 @@ conform: ## the conformance cases alone
 fuzz: ## run every fuzz target for FUZZTIME (1m)
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz.sh
 
-load: build ## attack a server that reloads its documents for LOADTIME (3m), with WRK=wrk at full speed
-	$(GO) run ./tests/load -writ bin/writ -duration $(LOADTIME) $(if $(WRK),-wrk $(WRK))
-
-page: ## walk through the web console in Chromium, in every size and theme
-	$(GO_TEST) -count=1 ./tests/page -everything
-
-pictures: ## make the pictures of the web console, of the examples
-	$(GO) test -count=1 ./tests/page -run TestPictures -pictures ../../server/console/page/pictures
-
 golden: ## rewrite the expected files of golden tests from what is
 	$(GO) test ./translator ./cmd/writ -update
 	$(GO) test ./tests/console ./server/console/page -update
@@ -149,22 +140,6 @@ golden: ## rewrite the expected files of golden tests from what is
 gen: ## regenerate what is generated
 	$(GO) generate ./...
 	cd tests/kubernetes && $(GO) run ./export
-
-verify-smt: ## compare proofs of assertions with z3, 10,000 in random worlds
-	$(step) 'verify-smt: z3'
-	@$(GO_TEST) -timeout 2h ./tests/smt -worlds 1000
-
-# What the gate runs in small, for hours: a failure prints the seed that repeats it.
-soak: build ## run the random tests millions of times, for hours
-	$(step) 'soak: EFFORT=$(EFFORT) SEED=$(SEED)'
-	@$(GO_TEST) -timeout 24h ./tests/agreement ./analysis/... ./translator/cel
-	@DATABASES=1 FILTER_WORLDS=$$(($(EFFORT) * 4)) $(GO_TEST) -timeout 24h ./tests/filters
-	@cd tests/kubernetes && $(GO) test -count=1 -timeout 24h . -writ ../../bin/writ -requests $$(($(EFFORT) * 4000)) -seed $(SEED)
-	@CGO_ENABLED=1 $(GO_TEST) -race -timeout 24h ./server/reload
-	@$(GO_TEST) -timeout 24h ./tests/serving -run 'KilledWhileReloading|ManyFiles'
-	@$(GO_TEST) -timeout 24h ./tests/serving -run MemoryUnderAttack -attack 5m
-	@$(GO_TEST) -timeout 24h ./tests/serving -run HostileServers -each
-	@$(GO_TEST) -timeout 24h ./tests/serving -run FloodsOfHTTP2 -attack 1m -each
 
 release: ## build stripped binaries for each platform, with checksums, into RELEASE (bin/release)
 	$(step) 'release'

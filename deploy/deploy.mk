@@ -1,3 +1,5 @@
+.PHONY: comment deploy image krew systemd
+
 # The image is built by Go alone. PUSH=REGISTRY/REPOSITORY:TAG pushes it.
 IMAGE   ?= bin/image
 VERSION ?= $(shell git describe --tags --always --dirty)

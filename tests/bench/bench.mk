@@ -1,3 +1,5 @@
+.PHONY: bench bench-change bench-page bench-profiles bench-reach bench-sessions bench-verify
+
 # Numbers of roles and bindings that are measured, and of those with which writ is measured alone.
 SIZES       ?= 100,10000,100000
 ALONE       ?=

@@ -1,3 +1,5 @@
+.PHONY: cluster control-plane e2e-kubernetes e2e-static
+
 # The programs are built once, into bin/e2e, which takes minutes; go build knows when that is
 # out of date. kube-apiserver reports its version, which clients check.
 KUBERNETES := $(shell sed -n 's/^.k8s.io\/kubernetes \(v[0-9.]*\)$$/\1/p' tests/e2e/go.mod)

@@ -1,3 +1,5 @@
+.PHONY: fleet registry
+
 # The registry of the project distribution, built from source into bin/registry.
 bin/registry: tests/registry/main.go tests/registry/go.mod
 	@mkdir -p bin && cd tests/registry && $(GO) vet . && $(GO) build -trimpath -o ../../bin/registry .

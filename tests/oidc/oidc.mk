@@ -1,3 +1,5 @@
+.PHONY: oidc
+
 oidc: build ## test callers whose tokens a real OpenID provider issues, with node and npm
 	$(step) 'oidc: install oidc-provider, and tests'
 	@mkdir -p bin/oidc && cp tests/oidc/provider/* bin/oidc/

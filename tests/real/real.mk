@@ -1,3 +1,5 @@
+.PHONY: history real
+
 real: build ## check and compare the projects below REAL, whose documents others publish
 	$(step) 'real: the projects below $(REAL)'
 	@$(GO) test -count=1 ./tests/real -v -writ ../../bin/writ -real $(abspath $(REAL)) -depth $(or $(DEPTH),1)
