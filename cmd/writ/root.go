@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,9 +14,6 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/fleet"
 	"github.com/writ-policy/writ/cmd/writ/serve"
 )
-
-// helpWidth is the longest line of help: the width of a terminal.
-const helpWidth = 80
 
 const rootHelp = `writ compiles the authorization documents that a team keeps in git into one OPA
 bundle, and answers requests by it. Each decision names the file and line that
@@ -54,6 +50,7 @@ const rootExamples = `  writ check policies                      report mistakes
     writ eval --policies policies          answer on the command line`
 
 func newRoot(s cli.Streams) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:           "writ",
 		Short:         "Authorization documents in, explained decisions out",
@@ -63,10 +60,19 @@ func newRoot(s cli.Streams) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				_, err := fmt.Fprintf(s.Out, "writ %s\n", cli.Version())
+				return err
+			}
 			cmd.SetOut(s.Out)
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.ApplySettings(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return nil // also beside a configuration that cannot be read
+			}
+			return cli.ApplySettings(cmd)
+		},
 	}
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -74,37 +80,18 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root.PersistentFlags().String("config", "", "YAML `file` with values for flags")
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
-	cobra.AddTemplateFunc("flagUsages", flagUsages)
-	usage := strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages ", "flagUsages .LocalFlags ")
-	root.SetUsageTemplate(strings.ReplaceAll(usage, ".InheritedFlags.FlagUsages ", "flagUsages .InheritedFlags "))
+	root.Flags().BoolVarP(&version, "version", "v", false, "version for writ")
+	cli.MarkCommandLineOnly(root, "version")
+	root.SetUsageFunc(usage)
 	root.AddCommand(
 		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewFilter(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewExpect(s), changes.NewVerify(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), changes.NewEscalations(s), changes.NewReach(s), changes.NewShrink(s, evaluate.DecisionTests), serve.New(s),
 		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))
-	root.Version = cli.Version()
-	root.SetVersionTemplate("writ {{.Version}}\n")
 	if s.IsPlugin {
 		asPlugin(root)
 	}
 	return root
-}
-
-// longName is the length of the longest flags that stand among the others.
-const longName = 26
-
-// flagUsages describes flags for a terminal. The descriptions begin after the longest flag, so
-// that a few long ones, which stand last, have a column of their own.
-func flagUsages(all *pflag.FlagSet) string {
-	var common, long pflag.FlagSet
-	all.VisitAll(func(f *pflag.Flag) {
-		if len(f.Name) > longName {
-			long.AddFlag(f)
-		} else {
-			common.AddFlag(f)
-		}
-	})
-	return common.FlagUsagesWrapped(helpWidth) + long.FlagUsagesWrapped(helpWidth)
 }
 
 // newHelp replaces cobra's help command, which exits with status 0 for an unknown

@@ -11,8 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/writ-policy/writ/translator/tables"
@@ -61,19 +61,13 @@ func (c Config) Files() ([]File, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	values := c.values()
 	var files []File
 	for _, f := range []struct{ name, text string }{
 		{"identity.yaml", identity}, {"webhook.kubeconfig", kubeconfig}, {"authorization.yaml", authorization},
 	} {
-		t, err := template.New(f.name).Funcs(template.FuncMap{"quote": quote}).Option("missingkey=error").Parse(f.text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
-		}
-		var out bytes.Buffer
-		if err := t.Execute(&out, c.values()); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
-		}
-		files = append(files, File{f.name, out.Bytes()})
+		content := os.Expand(f.text, func(name string) string { return values[name] })
+		files = append(files, File{f.name, []byte(content)})
 	}
 	return files, nil
 }
@@ -107,18 +101,39 @@ func (c Config) validate() error {
 
 const serviceAccount = tables.AccountPrefix
 
-// values are what the templates show.
-type values struct {
-	Config
-	Endpoint, Kubeconfig, IsAsked string
-	Subjects                      []subject
+// What authorization.yaml says of the cache of decisions that allow.
+const (
+	podsAreEvaluated = "    # Policies evaluate pods: an exec that was allowed must not stay allowed after the pod has\n" +
+		"    # changed.\n    cacheAuthorizedRequests: false"
+	podsAreNot = "    # Set this to false if policies evaluate pods (podSecurityRules).\n    cacheAuthorizedRequests: true"
+)
+
+// values are what stands for ${NAME} in the files. Those that are whole lines, or nothing, end
+// with a newline or stand at the end of a line.
+func (c Config) values() map[string]string {
+	cache := podsAreNot
+	if c.Pods {
+		cache = podsAreEvaluated
+	}
+	credentials := optional("    tokenFile: ", c.Token) + optional("    client-certificate: ", c.Cert) + optional("    client-key: ", c.Key)
+	users, user := "", ""
+	if credentials != "" {
+		users, user = "users:\n- name: api-server\n  user:\n"+credentials, "    user: api-server\n"
+	}
+	return map[string]string{
+		"TTL": c.TTL.String(), "Cache": cache, "IsAsked": quote(c.isAsked()),
+		"Kubeconfig": quote(strings.TrimRight(c.Folder, "/") + "/webhook.kubeconfig"),
+		"Endpoint":   quote(c.endpoint()), "CA": optional("    certificate-authority: ", c.CA), "Users": users, "User": user,
+		"Subjects": c.subjects(),
+	}
 }
 
-func (c Config) values() values {
-	return values{
-		Config: c, Endpoint: c.endpoint(), IsAsked: c.isAsked(), Subjects: c.subjects(),
-		Kubeconfig: strings.TrimRight(c.Folder, "/") + "/webhook.kubeconfig",
+// optional is a line of a member with a text, and nothing for an empty text.
+func optional(member, text string) string {
+	if text == "" {
+		return ""
 	}
+	return member + quote(text) + "\n"
 }
 
 // endpoint is the URL that the API server posts reviews to.
@@ -139,27 +154,27 @@ func (c Config) isAsked() string {
 	return "!(request.user in " + string(users) + ")"
 }
 
-// subject is the subject of a binding.
-type subject struct{ Kind, Group, Name, Namespace string }
-
-// subjects returns the identities as subjects of a binding.
-func (c Config) subjects() []subject {
-	subjects := make([]subject, len(c.Identities))
-	for i, user := range c.Identities {
-		subjects[i] = subject{Kind: "User", Group: "rbac.authorization.k8s.io", Name: user}
+// subjects are the identities as subjects of a binding.
+func (c Config) subjects() string {
+	var out strings.Builder
+	for _, user := range c.Identities {
 		if account, ok := strings.CutPrefix(user, serviceAccount); ok {
 			namespace, name, _ := strings.Cut(account, ":")
-			subjects[i] = subject{Kind: "ServiceAccount", Name: name, Namespace: namespace}
+			fmt.Fprintf(&out, "- kind: ServiceAccount\n  name: %s\n%s", quote(name), optional("  namespace: ", namespace))
+		} else {
+			fmt.Fprintf(&out, "- kind: User\n  name: %s\n  apiGroup: rbac.authorization.k8s.io\n", quote(user))
 		}
 	}
-	return subjects
+	return out.String()
 }
 
 // quote returns a YAML string: JSON is a subset of YAML.
-func quote(text string) (string, error) {
+func quote(text string) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(text)
-	return strings.TrimSuffix(out.String(), "\n"), err
+	if err := encoder.Encode(text); err != nil {
+		panic(err) // a string
+	}
+	return strings.TrimSuffix(out.String(), "\n")
 }
