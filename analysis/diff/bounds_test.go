@@ -216,8 +216,8 @@ func TestPatternsAreWrittenAsInDocuments(t *testing.T) {
 	denied := append(slices.Clone(before), fmt.Sprintf(`{%s, metadata: {name: d}, spec: {rules: [{verbs: [get], apiGroups: [""], resources: [pods], resourceNames: ["shard[0-3]", "a\\*", "[\\-x]?"]}]}}`, denies))
 	report := compare(t, before, denied)
 	for _, s := range report.Statements {
-		if rule, ok := s.Rule.(map[string]any); ok && rule["resourceNames"] != nil {
-			if got, want := fmt.Sprint(rule["resourceNames"]), `[shard[0-3] a\* [\-x]?]`; got != want {
+		if names := s.Row().ResourceNames; names != nil {
+			if got, want := fmt.Sprint(names), `[shard[0-3] a\* [\-x]?]`; got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 			return

@@ -132,20 +132,19 @@ func amountOf(rules []*statement.JSON) string {
 	var verbs, resources, paths []string
 	wild := make(map[string]int)
 	for _, s := range rules {
-		rule, _ := s.Rule.(map[string]any)
-		list := func(key string) []string { entries, _ := rule[key].([]string); return entries }
-		if len(list("verbs")) == 0 {
+		rule := s.Row()
+		if len(rule.Verbs) == 0 {
 			return ""
 		}
-		if slices.ContainsFunc(list("verbs"), isWildcard) {
+		if slices.ContainsFunc(rule.Verbs, isWildcard) {
 			wild["verbs"]++
 		}
-		verbs, paths = append(verbs, list("verbs")...), append(paths, list("nonResourceURLs")...)
-		named := slices.Concat(list("resources"), list("resourceKinds"))
+		verbs, paths = append(verbs, rule.Verbs...), append(paths, rule.NonResourceURLs...)
+		named := slices.Concat(rule.Resources, rule.ResourceKinds)
 		if slices.ContainsFunc(named, isWildcard) {
 			wild["resources"]++
 		}
-		groups := list("apiGroups")
+		groups := rule.APIGroups
 		if len(groups) == 0 {
 			groups = []string{""}
 		}
@@ -198,8 +197,7 @@ type scope struct {
 func scopeOf(list []*statement.JSON) scope {
 	var out scope
 	for _, s := range list {
-		rule, _ := s.Rule.(map[string]any)
-		resources, _ := rule["resources"].([]string)
+		rule := s.Row()
 		isUnknown := func(name string) bool {
 			name, _, _ = strings.Cut(name, "/")
 			return !vocabulary.IsNamespaced(name)
@@ -207,13 +205,12 @@ func scopeOf(list []*statement.JSON) scope {
 		switch {
 		case !s.IsGrant():
 		case s.AppliesTo != nil: // of a session
-			clusters, _ := s.AppliesTo["clusters"].([]string)
-			out.clusters = append(out.clusters, clusters...)
+			out.clusters = append(out.clusters, s.AppliesTo["clusters"]...)
 		case s.Namespace != "":
 			out.namespaces = append(out.namespaces, s.Namespace)
-		case len(resources) > 0 && !slices.ContainsFunc(resources, isUnknown):
+		case len(rule.Resources) > 0 && !slices.ContainsFunc(rule.Resources, isUnknown):
 			out.isEveryNamespace = true
-		case rule["nonResourceURLs"] == nil:
+		case rule.NonResourceURLs == nil:
 			out.isCluster = true
 		}
 	}

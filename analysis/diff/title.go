@@ -144,24 +144,21 @@ func (r *Report) changedBy(k *Class, change string) []*statement.JSON {
 // joinRules joins rules that differ in their resources and API groups alone, so that a title has
 // their verbs once.
 func joinRules(list []*statement.JSON) []*statement.JSON {
-	by := make(map[string]map[string]any)
+	by := make(map[string]*statement.Row)
 	var out []*statement.JSON
 	for _, s := range list {
-		rule, _ := s.Rule.(map[string]any)
-		resources, _ := rule["resources"].([]string)
-		if s.Family != tables.FamilyKubernetes || len(resources) == 0 || slices.Contains(resources, "*") {
+		rule := s.Row()
+		if s.Family != tables.FamilyKubernetes || len(rule.Resources) == 0 || slices.Contains(rule.Resources, "*") {
 			out = append(out, s)
 			continue
 		}
-		key := statement.JSONText([]any{rule["verbs"], rule["resourceNames"], s.Namespace})
+		key := statement.JSONText([]any{rule.Verbs, rule.ResourceNames, s.Namespace})
 		if into := by[key]; into != nil {
-			into["resources"] = tables.Entries(append(into["resources"].([]string), resources...))
+			into.Resources = tables.Entries(slices.Concat(into.Resources, rule.Resources))
 			continue
 		}
-		copied := *s
-		by[key] = maps.Clone(rule)
-		by[key]["resources"] = slices.Clone(resources)
-		copied.Rule = by[key]
+		copied, joined := *s, *rule
+		by[key], copied.Rule = &joined, &joined
 		out = append(out, &copied)
 	}
 	return out

@@ -94,20 +94,6 @@ func (c *clusterRule) Mention(v *Values) {
 	}
 }
 
-func selectorJSON(r *tables.VisibilityRule) map[string]any {
-	out := make(map[string]any)
-	if len(r.Names) > 0 {
-		out["matchNames"] = r.Names
-	}
-	if r.Pattern != "" {
-		out["matchPattern"] = r.Pattern
-	}
-	if r.Labels != nil {
-		out["matchLabels"] = *r.Labels
-	}
-	return out
-}
-
 // Describe implements Condition.
 func (c *clusterRule) Describe(s *JSON) {
 	s.Policy = c.policy.Namespace + "/" + c.policy.Name
@@ -117,35 +103,19 @@ func (c *clusterRule) Describe(s *JSON) {
 	if c.policy.Deny {
 		s.Effect = OutcomeDeny
 	}
-	s.Clusters = map[string]any{"default": "all"}
+	s.Clusters = &Clusters{Default: "all"}
 	if c.selector {
-		s.Clusters = map[string]any{"selector": selectorJSON(c.rule)}
+		s.Clusters = &Clusters{Selector: selectorOf(c.rule)}
 	}
-	if len(c.not) > 0 {
-		var not []any
-		for _, n := range c.not {
-			not = append(not, selectorJSON(n))
-		}
-		s.Clusters["not"] = not
+	for _, n := range c.not {
+		s.Clusters.Not = append(s.Clusters.Not, *selectorOf(n))
 	}
 	if len(c.rule.Entries) > 0 {
-		s.Entries = make(map[string]any)
+		s.Entries = make(map[string]TypeEntry)
 		for name, e := range c.rule.Entries {
-			s.Entries[name] = entryJSON(e)
+			s.Entries[name] = entryOf(e)
 		}
 	}
-}
-
-// entryJSON returns an entry in the newer form, without what restricts nothing.
-func entryJSON(e *tables.VisibilityEntry) map[string]any {
-	out := map[string]any{"visibility": e.Visibility}
-	if e.Filter != nil {
-		out["filters"] = e.Filter
-	}
-	if e.Include != nil || e.Exclude != nil {
-		out["aggregations"] = map[string]any{"include": e.Include, "exclude": e.Exclude}
-	}
-	return out
 }
 
 // Without implements Condition.
@@ -245,7 +215,7 @@ func (c onClusters) filter() *tables.NamespaceFilter { return nil }
 func (c onClusters) Mention(v *Values) { v.Clusters.addGlobs(c) }
 
 // Describe implements Condition.
-func (c onClusters) Describe(s *JSON) { s.AppliesTo = map[string]any{"clusters": GlobTexts(c)} }
+func (c onClusters) Describe(s *JSON) { s.AppliesTo = map[string][]string{"clusters": GlobTexts(c)} }
 
 // Without implements Condition.
 func (c onClusters) Without(Condition) Condition { return c }

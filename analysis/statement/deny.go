@@ -104,31 +104,26 @@ func (d *denyRule) Describe(s *JSON) { s.Rule, s.AppliesTo = d.rule(), scopeOf(d
 
 // rule returns the rule as documents write it. Actions beyond the first one follow from
 // it: they are the newer forms of impersonation.
-func (d *denyRule) rule() map[string]any {
+func (d *denyRule) rule() *Row {
 	action := &d.r.Actions[0]
-	written := map[string]any{"verbs": rule.AnyWord(action.Verbs), "apiGroups": rule.AnyWord(action.Groups)}
-	var resources []string
+	written := &Row{Verbs: rule.AnyWord(action.Verbs), APIGroups: rule.AnyWord(action.Groups), Namespaces: namespacesOf(d.r.Namespaces)}
 	for _, e := range d.r.Resources {
 		for _, resource := range rule.AnyWord(e.Resources) {
 			switch {
 			case e.NeedsSubresource:
-				resources = append(resources, resource+"/*")
+				written.Resources = append(written.Resources, resource+"/*")
 			case isPlainEntry(d.r.Resources, e):
-				resources = append(resources, resource)
+				written.Resources = append(written.Resources, resource)
 				if e.Subresources != nil {
-					written["subresources"] = e.Subresources
+					written.Subresources = e.Subresources
 				}
 			default:
-				resources = append(resources, resource+"/"+e.Subresources[0])
+				written.Resources = append(written.Resources, resource+"/"+e.Subresources[0])
 			}
 		}
 	}
-	written["resources"] = resources
 	if len(d.r.Names) > 0 {
-		written["resourceNames"] = GlobTexts(d.r.Names)
-	}
-	if d.r.Namespaces != nil {
-		written["namespaces"] = filterJSON(d.r.Namespaces)
+		written.ResourceNames = GlobTexts(d.r.Names)
 	}
 	return written
 }
@@ -139,25 +134,21 @@ func isPlainEntry(all []tables.DenyResource, e tables.DenyResource) bool {
 	return reflect.DeepEqual(all[len(all)-1], e) && (len(e.Resources) != 1 || len(e.Subresources) != 1 || e.Subresources[0] == "")
 }
 
-func filterJSON(f *tables.NamespaceFilter) map[string]any {
-	out := make(map[string]any)
+// namespacesOf returns a filter as documents write it, nil for none.
+func namespacesOf(f *tables.NamespaceFilter) *Namespaces {
+	if f == nil {
+		return nil
+	}
+	out := new(Namespaces)
 	if len(f.Patterns) > 0 {
-		out["patterns"] = GlobTexts(f.Patterns)
+		out.Patterns = GlobTexts(f.Patterns)
 	}
-	var terms []any
 	for _, term := range f.Terms {
-		var expressions []any
+		var written Term
 		for _, q := range term {
-			e := map[string]any{"key": q.Key, "operator": q.Operator}
-			if len(q.Values) > 0 {
-				e["values"] = q.Values
-			}
-			expressions = append(expressions, e)
+			written.MatchExpressions = append(written.MatchExpressions, Expression{q.Key, q.Operator, q.Values})
 		}
-		terms = append(terms, map[string]any{"matchExpressions": expressions})
-	}
-	if terms != nil {
-		out["selectorTerms"] = terms
+		out.SelectorTerms = append(out.SelectorTerms, written)
 	}
 	return out
 }

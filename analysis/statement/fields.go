@@ -78,10 +78,6 @@ func (o *OriginRule) lists() []Field {
 
 func (d *denyRule) lists() []Field {
 	written := d.rule()
-	list := func(key string) []string {
-		entries, _ := written[key].([]string)
-		return entries
-	}
 	spelled := func(r *Request, matches func(rule.Spelling) bool) bool {
 		return slices.ContainsFunc(rule.Spellings(r.Verb, r.Subresource), matches)
 	}
@@ -103,6 +99,6 @@ func (d *denyRule) lists() []Field {
 			return GlobTexts([]tables.PathGlob{g})[0] == entry && rule.MatchGlob(g, r.Name)
 		})
 	}
-	return []Field{{"verbs", list("verbs"), verbOf, verb}, {"apiGroups", list("apiGroups"), groupOf, group},
-		{"resources", list("resources"), resourceOf, resource}, {"resourceNames", list("resourceNames"), nameOf, name}}
+	return []Field{{"verbs", written.Verbs, verbOf, verb}, {"apiGroups", written.APIGroups, groupOf, group},
+		{"resources", written.Resources, resourceOf, resource}, {"resourceNames", written.ResourceNames, nameOf, name}}
 }

@@ -54,28 +54,17 @@ func (i *impersonationRule) Mention(v *Values) {
 
 // Describe implements Condition.
 func (i *impersonationRule) Describe(s *JSON) {
-	entry := make(map[string]any)
-	set := func(key string, list []string) {
-		if len(list) > 0 {
-			entry[key] = list
-		}
-	}
+	entry := new(Impersonation)
 	if d := i.r.Identity; d != nil {
-		set("modes", modesBut(modesOf(d.Verbs), identityModes))
-		set("identityResources", d.Resources)
-		set("identities", writtenGlobs(d.Names))
-		set("extraKeys", writtenGlobs(d.ExtraKeys))
-		if d.Namespaces != nil {
-			entry["namespaces"] = filterJSON(d.Namespaces)
-		}
+		entry.Modes, entry.IdentityResources = modesBut(modesOf(d.Verbs), identityModes), d.Resources
+		entry.Identities, entry.ExtraKeys = writtenGlobs(d.Names), writtenGlobs(d.ExtraKeys)
+		entry.Namespaces = namespacesOf(d.Namespaces)
 	}
 	if a := i.r.Action; a != nil && i.r.Identity == nil {
-		set("modes", modesBut(a.Modes, identityModes-1)) // legacy has no check of actions
-		set("actionVerbs", rule.AnyWord(a.Verbs))
-		set("targetResources", entryTexts(a.Resources))
-		set("targetAPIGroups", a.Groups)
+		entry.Modes = modesBut(a.Modes, identityModes-1) // legacy has no check of actions
+		entry.ActionVerbs, entry.TargetResources, entry.TargetAPIGroups = rule.AnyWord(a.Verbs), entryTexts(a.Resources), a.Groups
 	}
-	s.Rule, s.AppliesTo = map[string]any{"impersonation": entry}, scopeOf(i.policy)
+	s.Rule, s.AppliesTo = &Row{Impersonation: entry}, scopeOf(i.policy)
 }
 
 // identityModes is how many modes a check of an identity may have.

@@ -63,15 +63,11 @@ func (k *KubernetesRule) Mention(v *Values) {
 // Describe implements Condition.
 func (k *KubernetesRule) Describe(s *JSON) { s.Rule = k.rule() }
 
-func (k *KubernetesRule) rule() any {
+func (k *KubernetesRule) rule() *Row {
 	if len(k.Paths) > 0 {
-		return map[string]any{"verbs": k.Verbs, "nonResourceURLs": k.Paths}
+		return &Row{Verbs: k.Verbs, NonResourceURLs: k.Paths}
 	}
-	written := map[string]any{"verbs": k.Verbs, "apiGroups": k.Groups, "resources": k.Resources}
-	if len(k.Names) > 0 {
-		written["resourceNames"] = k.Names
-	}
-	return written
+	return &Row{Verbs: k.Verbs, APIGroups: k.Groups, Resources: k.Resources, ResourceNames: k.Names}
 }
 
 // Without implements Condition.

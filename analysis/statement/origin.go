@@ -238,13 +238,10 @@ func (o *OriginRule) Mention(v *Values) {
 // Describe implements Condition.
 func (o *OriginRule) Describe(s *JSON) { s.Rule = o.rule() }
 
-func (o *OriginRule) rule() any {
-	written := map[string]any{"verbs": tables.Negated(o.Verbs, o.NotVerbs), "resourceKinds": tables.Negated(o.Kinds, o.NotKinds)}
-	if o.Deny {
-		written["deny"] = true
-	}
+func (o *OriginRule) rule() *Row {
+	written := &Row{Verbs: tables.Negated(o.Verbs, o.NotVerbs), ResourceKinds: tables.Negated(o.Kinds, o.NotKinds), Deny: o.Deny}
 	if o.Restrictions != nil {
-		written["attributeRestrictions"] = o.Restrictions.Written()
+		written.AttributeRestrictions, written.restrictions = o.Restrictions.Written(), o.Restrictions
 	}
 	return written
 }

@@ -42,9 +42,9 @@ func (p *podRule) Mention(v *Values) {
 // Describe implements Condition.
 func (p *podRule) Describe(s *JSON) { s.Rule, s.AppliesTo = p.rule(), scopeOf(p.policy) }
 
-func (p *podRule) rule() any { return map[string]any{"podSecurity": podJSON(p.p)} }
+func (p *podRule) rule() *Row { return &Row{PodSecurity: podScores(p.p)} }
 
-func podJSON(p *tables.PodSecurity) map[string]any {
+func podScores(p *tables.PodSecurity) *PodScores {
 	weights, capabilities := make(map[string]any), make(map[string]any)
 	for _, f := range p.Factors {
 		name, isCapability := strings.CutPrefix(f.Name, "capability:")
@@ -59,26 +59,15 @@ func podJSON(p *tables.PodSecurity) map[string]any {
 	if len(capabilities) > 0 {
 		weights["capabilities"] = capabilities
 	}
-	var thresholds []any
+	out := &PodScores{Subresources: p.Subresources, RiskFactors: weights, BlockFactors: p.BlockFactors}
 	for _, t := range p.Thresholds {
-		thresholds = append(thresholds, map[string]any{"maxScore": t.MaxScore, "action": t.Action})
+		out.Thresholds = append(out.Thresholds, Threshold{t.Action, t.MaxScore})
 	}
-	out := map[string]any{"subresources": p.Subresources, "riskFactors": weights, "thresholds": thresholds}
-	if len(p.BlockFactors) > 0 {
-		out["blockFactors"] = p.BlockFactors
-	}
-	exemptions := make(map[string]any)
-	if p.ExemptNamespaces != nil {
-		exemptions["namespaces"] = filterJSON(p.ExemptNamespaces)
-	}
-	if len(p.ExemptLabels) > 0 {
-		exemptions["podLabels"] = p.ExemptLabels
-	}
-	if len(exemptions) > 0 {
-		out["exemptions"] = exemptions
+	if p.ExemptNamespaces != nil || len(p.ExemptLabels) > 0 {
+		out.Exemptions = &Exemptions{namespacesOf(p.ExemptNamespaces), p.ExemptLabels}
 	}
 	if p.FailOpen {
-		out["failMode"] = "open"
+		out.FailMode = "open"
 	}
 	return out
 }

@@ -247,7 +247,7 @@ func (l *lent) Mention(v *Values) {
 // Describe implements Condition.
 func (l *lent) Describe(s *JSON) {
 	l.Condition.Describe(s)
-	scope := map[string]any{"clusters": []string{l.cluster}}
+	scope := map[string][]string{"clusters": {l.cluster}}
 	if tenants, ok := s.AppliesTo["tenants"]; ok {
 		scope["tenants"] = tenants
 	}
@@ -367,8 +367,7 @@ func (d *debugRule) Mention(v *Values) {
 
 // Describe implements Condition.
 func (d *debugRule) Describe(s *JSON) {
-	s.Rule = map[string]any{"pods": d.s.Pods, "subresources": d.s.Subresources}
-	s.AppliesTo = map[string]any{"clusters": []string{d.s.Cluster}}
+	s.Rule, s.AppliesTo = &Row{Pods: d.s.Pods, Subresources: d.s.Subresources}, map[string][]string{"clusters": {d.s.Cluster}}
 }
 
 // Without implements Condition.

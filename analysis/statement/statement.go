@@ -70,16 +70,18 @@ type JSON struct {
 	Namespace string   `json:"namespace,omitempty"`
 	// Session is the BreakglassSession that gives the statement to its user, and Issuer the
 	// only one of its requests; nil for any.
-	Session   string         `json:"session,omitempty"`
-	Issuer    *string        `json:"issuer,omitempty"`
-	Rule      any            `json:"rule,omitempty"`
-	AppliesTo map[string]any `json:"appliesTo,omitempty"`
+	Session string  `json:"session,omitempty"`
+	Issuer  *string `json:"issuer,omitempty"`
+	// Rule is a *Row, at the point visibility the index of the rule.
+	Rule any `json:"rule,omitempty"`
+	// AppliesTo has the patterns that a request must match, by the name of the list.
+	AppliesTo map[string][]string `json:"appliesTo,omitempty"`
 	// Policy, Order, Permissions, Entries and Clusters belong to the point visibility.
-	Policy      string         `json:"policy,omitempty"`
-	Order       []any          `json:"order,omitempty"`
-	Permissions []string       `json:"permissions,omitempty"`
-	Entries     map[string]any `json:"entries,omitempty"`
-	Clusters    map[string]any `json:"clusters,omitempty"`
+	Policy      string               `json:"policy,omitempty"`
+	Order       []any                `json:"order,omitempty"`
+	Permissions []string             `json:"permissions,omitempty"`
+	Entries     map[string]TypeEntry `json:"entries,omitempty"`
+	Clusters    *Clusters            `json:"clusters,omitempty"`
 
 	Documents []Document `json:"documents"`
 
@@ -210,8 +212,8 @@ func (s *Statement) Fits(r *Request) bool {
 }
 
 // scopeOf returns appliesTo of a deny policy.
-func scopeOf(p *tables.DenyPolicy) map[string]any {
-	scope := make(map[string]any)
+func scopeOf(p *tables.DenyPolicy) map[string][]string {
+	scope := make(map[string][]string)
 	for key, globs := range map[string][]tables.PathGlob{
 		"clusters": p.Clusters, "tenants": p.Tenants, "sessions": p.Sessions, "escalationRefs": p.EscalationRefs,
 	} {

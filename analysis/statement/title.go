@@ -95,14 +95,12 @@ func requirement(s *Statement, isSelecting bool) string {
 		return "pod " + strings.Join(Shorten(podNames(c.s.Pods)), ", ")
 	case *OriginRule:
 		if c.Restrictions != nil {
-			written := c.Restrictions.Written()
-			text := restrictionText(written, Longest)
-			if selectors := selectorText(written); isSelecting && selectors != "" {
-				delete(written, "labelsContain")
-				delete(written, "fieldsSelect")
-				text = strings.TrimSuffix(selectors+" and "+restrictionText(written, Longest), " and ")
+			if selectors := selectorText(c.Restrictions); isSelecting && selectors != "" {
+				others := *c.Restrictions
+				others.Labels, others.Select = nil, nil
+				return strings.TrimSuffix(selectors+" and "+restrictionText(&others, Longest), " and ")
 			}
-			return text
+			return restrictionText(c.Restrictions, Longest)
 		}
 	}
 	return ""
@@ -118,12 +116,13 @@ func podNames(pods []tables.PodName) []string {
 }
 
 // selectorText states what the selectors of a request must imply.
-func selectorText(restrictions map[string]any) string {
+func selectorText(r *tables.Restrictions) string {
 	var parts []string
-	for _, of := range [][2]string{{"labelsContain", "label"}, {"fieldsSelect", "field"}} {
-		if entries, _ := restrictions[of[0]].([]string); len(entries) > 0 {
-			parts = append(parts, of[1]+" selector implies "+strings.Join(entries, ","))
-		}
+	if len(r.Labels) > 0 {
+		parts = append(parts, "label selector implies "+strings.Join(tables.EntryTexts(r.Labels), ","))
+	}
+	if len(r.Select) > 0 {
+		parts = append(parts, "field selector implies "+strings.Join(tables.EntryTexts(r.Select), ","))
 	}
 	return strings.Join(parts, " and ")
 }
@@ -132,32 +131,28 @@ func selectorText(restrictions map[string]any) string {
 const longestExpression = 80
 
 // restrictionText states attributeRestrictions in words.
-func restrictionText(restrictions map[string]any, most int) string {
+func restrictionText(r *tables.Restrictions, most int) string {
 	var parts []string
-	labels, _ := restrictions["labelsContain"].([]string)
-	for _, label := range labels {
+	for _, label := range tables.EntryTexts(r.Labels) {
 		parts = append(parts, "label "+label)
 	}
-	selected, _ := restrictions["fieldsSelect"].([]string)
-	for _, field := range selected {
+	for _, field := range tables.EntryTexts(r.Select) {
 		parts = append(parts, "field "+field)
 	}
-	if fields, _ := restrictions["fieldsMutatable"].([]string); len(fields) > 0 {
-		parts = append(parts, "fields "+joinTo(fields, most))
+	if len(r.Fields) > 0 {
+		parts = append(parts, "fields "+joinTo(r.Fields, most))
 	}
-	switch kind, _ := restrictions["kind"].(string); kind {
-	case "":
-	case "sameMinionRestriction":
+	switch {
+	case r.SameMinion:
 		parts = append(parts, "on the same node")
-	case "cel":
-		text, _ := restrictions["expression"].(string)
-		text = strings.Join(strings.Fields(text), " ")
+	case r.Expression != "":
+		text := strings.Join(strings.Fields(r.Expression), " ")
 		if runes := []rune(text); most != All && len(runes) > longestExpression {
 			text = string(runes[:longestExpression]) + "…"
 		}
 		parts = append(parts, "where "+text)
-	default:
-		parts = append(parts, "extension "+kind)
+	case r.Extension != "":
+		parts = append(parts, "extension "+r.Extension)
 	}
 	return strings.Join(parts, " and ")
 }
@@ -271,7 +266,7 @@ func (s *JSON) Place(most int) string {
 		parts = append(parts, s.Namespace)
 	}
 	for _, key := range []string{"clusters", "tenants", "sessions", "escalationRefs"} {
-		if list, ok := s.AppliesTo[key].([]string); ok {
+		if list := s.AppliesTo[key]; list != nil {
 			parts = append(parts, strings.TrimSuffix(strings.TrimSuffix(key, "s"), "Ref")+" "+joinTo(list, most))
 		}
 	}
@@ -281,22 +276,22 @@ func (s *JSON) Place(most int) string {
 	if s.Issuer != nil && *s.Issuer != "" {
 		parts = append(parts, "issuer "+*s.Issuer)
 	}
-	rule, _ := s.Rule.(map[string]any)
-	if pods, ok := rule["pods"].([]tables.PodName); ok {
-		parts = append(parts, "pod "+joinTo(podNames(pods), most))
+	row := s.Row()
+	if row.Pods != nil {
+		parts = append(parts, "pod "+joinTo(podNames(row.Pods), most))
 	}
-	if filter, ok := rule["namespaces"].(map[string]any); ok {
-		if patterns, ok := filter["patterns"].([]string); ok {
-			parts = append(parts, "namespace "+joinTo(patterns, most))
-		} else {
-			parts = append(parts, "namespaces by label")
-		}
+	switch n := row.Namespaces; {
+	case n == nil:
+	case n.Patterns != nil:
+		parts = append(parts, "namespace "+joinTo(n.Patterns, most))
+	default:
+		parts = append(parts, "namespaces by label")
 	}
-	if names, ok := rule["resourceNames"].([]string); ok {
-		parts = append(parts, "name "+joinTo(names, most))
+	if len(row.ResourceNames) > 0 {
+		parts = append(parts, "name "+joinTo(row.ResourceNames, most))
 	}
-	if restrictions, ok := rule["attributeRestrictions"].(map[string]any); ok {
-		parts = append(parts, restrictionText(restrictions, most))
+	if row.restrictions != nil {
+		parts = append(parts, restrictionText(row.restrictions, most))
 	}
 	return strings.Join(parts, ", ")
 }

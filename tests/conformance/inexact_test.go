@@ -142,12 +142,10 @@ func unreasoned(r *diff.Report, k *diff.Class) string {
 
 // opaque returns why a statement is opaque.
 func opaque(s *statement.JSON) []string {
-	rule, _ := s.Rule.(map[string]any)
-	if rule["podSecurity"] != nil {
+	if s.Row().PodSecurity != nil {
 		return []string{statement.WhyPod}
 	}
-	restrictions, _ := rule["attributeRestrictions"].(map[string]any)
-	switch kind, _ := restrictions["kind"].(string); kind {
+	switch kind, _ := s.Row().AttributeRestrictions["kind"].(string); kind {
 	case "", "sameMinionRestriction": // decided by the request
 		return nil
 	case statement.WhyCEL:

@@ -215,10 +215,10 @@ func statementsOf(w *statement.World) []byte {
 	for i, s := range list {
 		j := statement.JSON{ID: i, Effect: s.Effect, Step: statement.Step(s.Step), Subjects: s.Subjects, Namespace: s.Namespace, Documents: s.Documents}
 		s.Condition.Describe(&j)
-		switch rule, _ := j.Rule.(map[string]any); {
+		switch {
 		case s.Step == 1:
 			j.Family = "denyPolicy"
-		case rule["resourceKinds"] != nil:
+		case j.Row().ResourceKinds != nil:
 			j.Family = "origin"
 		default:
 			j.Family = "kubernetes"

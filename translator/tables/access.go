@@ -191,7 +191,7 @@ func (r *Restrictions) Written() map[string]any {
 	}
 	for key, entries := range map[string][]Entry{"labelsContain": r.Labels, "fieldsSelect": r.Select} {
 		if len(entries) > 0 {
-			out[key] = written(entries)
+			out[key] = EntryTexts(entries)
 		}
 	}
 	switch {
@@ -216,7 +216,8 @@ type Entry struct {
 	Value *string `json:"value,omitempty"`
 }
 
-func written(entries []Entry) (out []string) {
+// EntryTexts returns entries as documents write them, KEY or KEY=VALUE.
+func EntryTexts(entries []Entry) (out []string) {
 	for _, entry := range entries {
 		if entry.Value == nil {
 			out = append(out, entry.Key)

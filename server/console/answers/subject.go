@@ -124,8 +124,8 @@ func roleHeld(world *statement.World, key string) console.HeldRole {
 
 // phraseOf states what a rule is about.
 func phraseOf(r *console.RoleRule) string {
-	rule := map[string]any{"verbs": r.Verbs, "apiGroups": r.APIGroups, "resources": r.Resources, "nonResourceURLs": r.Paths}
-	text := (&statement.JSON{Rule: rule}).Phrase(statement.Longest)
+	rule := statement.Row{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, NonResourceURLs: r.Paths}
+	text := rule.Phrase(statement.Longest)
 	if r.Condition != "" {
 		text += " (" + r.Condition + ")"
 	}
