@@ -14,7 +14,7 @@ import (
 const (
 	rbacVersion = rbacGroup + "/v1"
 	writVersion = writGroup + "/v1"
-	denyVersion = denyGroup + "/v1alpha1"
+	denyVersion = tables.BreakglassVersion
 
 	kindRole               = "Role"
 	kindClusterRole        = "ClusterRole"

@@ -3,6 +3,8 @@ package reach
 import (
 	"slices"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Class is how certain a hop or a path is.
@@ -33,7 +35,7 @@ func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 const (
 	rbacGroup      = "rbac.authorization.k8s.io"
 	writGroup      = "writ.dev"
-	denyGroup      = "breakglass.t-caas.telekom.com"
+	denyGroup      = tables.BreakglassGroup
 	certificates   = "certificates.k8s.io"
 	authentication = "authentication.k8s.io"
 	admissionGroup = "admissionregistration.k8s.io"

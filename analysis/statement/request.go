@@ -124,7 +124,7 @@ func (r *Request) Object(point string) map[string]any {
 		o["attributes"] = attributes
 	}
 	if _, given := o["extra"]; !given && r.Issuer != "" {
-		o["extra"] = map[string]any{issuerKey: []string{r.Issuer}}
+		o["extra"] = map[string]any{tables.IssuerKey: []string{r.Issuer}}
 	}
 	return o
 }
@@ -237,14 +237,11 @@ func Setters(object map[string]any, open map[string]bool) []func(*Request) {
 	return out
 }
 
-// issuerKey is the key of the extra values that state who has authenticated a user.
-const issuerKey = "identity.t-caas.telekom.com/issuer"
-
 // IssuerOf returns the issuer that the extra values of a request state, empty for none. Of
 // several different ones it returns a text that no document has.
 func IssuerOf(object map[string]any) string {
 	extra, _ := object["extra"].(map[string]any)
-	list := tables.Once(slices.DeleteFunc(slices.Clone(textList(extra[issuerKey])), func(issuer string) bool { return issuer == "" }))
+	list := tables.Once(slices.DeleteFunc(slices.Clone(textList(extra[tables.IssuerKey])), func(issuer string) bool { return issuer == "" }))
 	return strings.Join(list, "\x00")
 }
 

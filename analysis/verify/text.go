@@ -1,13 +1,13 @@
 package verify
 
 import (
-	"encoding/xml"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/junit"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -107,52 +107,18 @@ func (r *Report) Markdown() string {
 	return out.String()
 }
 
-type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	File    string        `xml:"file,attr"`
-	Failure *junitFailure `xml:"failure"`
-}
-
-type junitFailure struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
-}
-
 // JUnit returns the report in the format of build servers: a suite for each document.
 func (r *Report) JUnit() ([]byte, error) {
-	all := junitSuites{Tests: len(r.Assertions)}
+	var all junit.Report
 	for i := range r.Assertions {
 		x := &r.Assertions[i]
-		if last := len(all.Suites) - 1; last < 0 || all.Suites[last].Name != x.Document {
-			all.Suites = append(all.Suites, junitSuite{Name: x.Document})
-		}
-		suite := &all.Suites[len(all.Suites)-1]
-		row := junitCase{Class: x.Document, Name: x.Name, File: x.Source}
-		suite.Tests++
+		row := junit.Case{Class: x.Document, Name: x.Name, File: x.Source}
 		if x.Failed {
-			suite.Failures++
-			all.Failures++
-			row.Failure = &junitFailure{x.Verdict, x.Text}
+			row.Failure = &junit.Failure{Message: x.Verdict, Text: x.Text}
 		}
-		suite.Cases = append(suite.Cases, row)
+		all.Add(x.Document, row)
 	}
-	text, err := xml.MarshalIndent(all, "", "  ")
-	return append([]byte(xml.Header), append(text, '\n')...), err
+	return all.Encode()
 }
 
 // SARIF returns the report in the Static Analysis Results Interchange Format: a result for

@@ -46,12 +46,9 @@ func denialBy(d *match.Denial) *denyOutcome {
 	}
 	return &denyOutcome{denied: true, reason: reason, matched: decision.Matched{
 		Kind: "DenyPolicy", Name: d.Policy.Name, Rule: d.Rule.Rule, Source: d.Rule.Source, Effect: tables.EffectDeny,
-		APIVersion: denyVersion, Until: until,
+		APIVersion: tables.BreakglassVersion, Until: until,
 	}}
 }
-
-// denyVersion is the API version of deny policies.
-const denyVersion = "breakglass.t-caas.telekom.com/v1alpha1"
 
 // decision returns the decision on a request that a deny policy denies.
 func (s *denyOutcome) decision(now time.Time) decision.Decision {

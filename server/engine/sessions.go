@@ -92,11 +92,8 @@ func (l *lent) name(s *tables.Session, r *decision.Request, at dates.Instant) {
 	}
 }
 
-// issuers is the key of the extra values that state who has authenticated a user.
-const issuers = "identity.t-caas.telekom.com/issuer"
-
 func fitsIssuer(s *tables.Session, r *decision.Request) bool {
-	stated := r.Extra[issuers]
+	stated := r.Extra[tables.IssuerKey]
 	differs := func(issuer string) bool { return issuer != "" && issuer != s.Issuer }
 	return len(stated) == 0 || s.AnyIssuer || !slices.ContainsFunc(stated, differs)
 }
@@ -130,7 +127,7 @@ func (l *lent) decision(r *decision.Request) decision.Decision {
 		Allowed: true, Reason: text, Warnings: l.warnings([]string{}), Span: l.span,
 		Matched: []decision.Matched{{
 			Kind: "DebugSession", Namespace: s.Namespace, Name: s.Name, Rule: l.participant.Index, Source: s.Source,
-			Effect: "allow", APIVersion: denyVersion, Until: until,
+			Effect: "allow", APIVersion: tables.BreakglassVersion, Until: until,
 		}},
 	}
 }

@@ -115,7 +115,7 @@ func matched(w *statement.World, s *statement.Statement) decision.Matched {
 	d := &s.Documents[0]
 	m := decision.Matched{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Rule: d.Rule, Source: d.Source, Effect: s.Effect, Until: s.Dates.End()}
 	if s.Policy() != nil {
-		m.APIVersion = "breakglass.t-caas.telekom.com/v1alpha1"
+		m.APIVersion = tables.BreakglassVersion
 		return m
 	}
 	role := w.Access.Roles.At(d.Role)

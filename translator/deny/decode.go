@@ -14,8 +14,8 @@ import (
 var fieldTexts string
 
 const (
-	group   = "breakglass.t-caas.telekom.com"
-	version = group + "/v1alpha1"
+	group   = tables.BreakglassGroup
+	version = tables.BreakglassVersion
 )
 
 // kinds are the kinds of deny policies and of the escalations that refer to them, and the

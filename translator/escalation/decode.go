@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 //go:embed fields.txt
@@ -13,7 +14,7 @@ var fieldTexts string
 const family = "escalation"
 
 const (
-	version      = "breakglass.t-caas.telekom.com/v1alpha1"
+	version      = tables.BreakglassVersion
 	kindCluster  = "ClusterConfig"
 	kindProvider = "IdentityProvider"
 )

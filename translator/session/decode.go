@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 //go:embed fields.txt
@@ -15,8 +16,8 @@ var fieldTexts string
 
 // The kinds of the family, and those of the same API that sessions refer to.
 const (
-	group          = "breakglass.t-caas.telekom.com"
-	version        = group + "/v1alpha1"
+	group          = tables.BreakglassGroup
+	version        = tables.BreakglassVersion
 	kindBreakglass = "BreakglassSession"
 	kindDebug      = "DebugSession"
 	kindEscalation = "BreakglassEscalation"

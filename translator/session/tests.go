@@ -11,9 +11,6 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// issuers is the key of the extra values that state who has authenticated a user.
-const issuers = "identity.t-caas.telekom.com/issuer"
-
 // stranger is a user, a cluster, an issuer and a pod that no document names.
 const stranger = "writ:other"
 
@@ -84,7 +81,7 @@ func (r *rows) add(note string, request map[string]any, now dates.Instant, want 
 func ofUser(user, cluster string, by ...string) map[string]any {
 	r := map[string]any{"user": user, "cluster": cluster, "verb": "get", "resource": "pods"}
 	if len(by) > 0 {
-		r["extra"] = map[string]any{issuers: by}
+		r["extra"] = map[string]any{tables.IssuerKey: by}
 	}
 	return r
 }

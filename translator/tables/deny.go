@@ -7,6 +7,12 @@ import (
 	"github.com/writ-policy/writ/translator/dates"
 )
 
+// The API of deny policies, escalations and sessions.
+const (
+	BreakglassGroup   = "breakglass.t-caas.telekom.com"
+	BreakglassVersion = BreakglassGroup + "/v1alpha1"
+)
+
 // Deny holds the deny policies and pod security in the form that goes into a bundle as
 // data.compiled.deny_tables. Rego decides by the file of each policy; the embedded engine
 // reads the tables to find out whether any policy concerns a request.

@@ -7,6 +7,9 @@ import (
 	"github.com/writ-policy/writ/translator/dates"
 )
 
+// IssuerKey is the key of the extra values of a request that state who has authenticated its user.
+const IssuerKey = "identity.t-caas.telekom.com/issuer"
+
 // Sessions holds sessions in the form that goes into a bundle as data.compiled.sessions.
 // Rego and the embedded engine decide by it. Equal documents give equal tables.
 type Sessions struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Prune selects documents by a label or an annotation, as tools that apply a directory mark
@@ -189,9 +190,8 @@ func byFile(documents []syntax.Document) map[string]map[place]identity {
 }
 
 const (
-	breakglassGroup = "breakglass.t-caas.telekom.com"
-	gatewayGroup    = "gateway.networking.k8s.io"
-	kuadrantGroup   = "kuadrant.io"
+	gatewayGroup  = "gateway.networking.k8s.io"
+	kuadrantGroup = "kuadrant.io"
 )
 
 // asStored returns a document as an API server stores it beside the object it replaces, if there is
@@ -212,7 +212,7 @@ func asStored(id identity, document, before map[string]any, isCluster bool, now 
 		}
 	}
 	switch id.version {
-	case breakglassGroup:
+	case tables.BreakglassGroup:
 		delete(document, "status")
 		if status := before["status"]; status != nil {
 			document["status"] = status

@@ -2,12 +2,12 @@ package evaluate
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/internal/junit"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -159,58 +159,25 @@ func writeCoverage(out *strings.Builder, list []documentCoverage) {
 	fmt.Fprintf(out, "%5d/%-5d total\n", matched, rules)
 }
 
-type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	File    string        `xml:"file,attr"`
-	Failure *junitFailure `xml:"failure"`
-}
-
-type junitFailure struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
-}
-
-// writeJUnit writes the JUnit format of build servers. It contains no times, so that
-// equal runs have equal reports.
+// writeJUnit writes the report in the format of build servers: a suite for each document.
 func (r *testReport) writeJUnit(w io.Writer) error {
-	all := junitSuites{Tests: r.Passed + r.Failed, Failures: r.Failed}
+	var all junit.Report
 	for _, g := range r.groups() {
-		suite := junitSuite{Name: g.name, Tests: len(g.cases), Failures: g.failed}
 		for _, c := range g.cases {
-			row := junitCase{Class: c.Test, Name: c.Name, File: c.Source}
+			row := junit.Case{Class: c.Test, Name: c.Name, File: c.Source}
 			if !c.Passed {
 				text := &strings.Builder{}
 				c.write(text, painter(false))
-				row.Failure = &junitFailure{c.Why, text.String()}
+				row.Failure = &junit.Failure{Message: c.Why, Text: text.String()}
 			}
-			suite.Cases = append(suite.Cases, row)
+			all.Add(g.name, row)
 		}
-		all.Suites = append(all.Suites, suite)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
+	text, err := all.Encode()
+	if err != nil {
 		return err
 	}
-	encoder := xml.NewEncoder(w)
-	encoder.Indent("", "  ")
-	if err := encoder.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
+	_, err = w.Write(text)
 	return err
 }
 

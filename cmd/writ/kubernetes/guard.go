@@ -24,8 +24,6 @@ type Guard struct {
 
 const guardName = "writ-guard"
 
-const breakglassGroup = "breakglass.t-caas.telekom.com"
-
 // Validate returns an error if a principal has another form, or no writer is named.
 func (g *Guard) Validate() error {
 	if len(g.Writers) == 0 {
@@ -42,7 +40,7 @@ func (g *Guard) Validate() error {
 
 // groups are the API groups of policy documents.
 func (g *Guard) groups() []string {
-	out := []string{breakglassGroup, "clusterpulse.io", "kuadrant.io", "rbac.authorization.k8s.io", "writ.dev"}
+	out := []string{tables.BreakglassGroup, "clusterpulse.io", "kuadrant.io", "rbac.authorization.k8s.io", "writ.dev"}
 	if g.Gateways {
 		out = append(out, "gateway.networking.k8s.io")
 	}
@@ -58,7 +56,7 @@ func (g *Guard) policy() companion.Slice {
 		return companion.Rules{APIGroups: groups, APIVersions: []string{"*"}, Operations: []string{"CREATE", "UPDATE", "DELETE"}, Resources: resources}
 	}
 	groups := companion.List(g.groups())
-	status := fmt.Sprintf(`request.resource.group == %q && has(request.subResource) && request.subResource == "status"`, breakglassGroup)
+	status := fmt.Sprintf(`request.resource.group == %q && has(request.subResource) && request.subResource == "status"`, tables.BreakglassGroup)
 	return companion.Slice{Name: guardName, Policy: companion.Policy{
 		FailurePolicy: "Fail",
 		MatchConstraints: companion.Constraints{MatchPolicy: "Exact", ResourceRules: []companion.Rules{
