@@ -23,14 +23,13 @@ type Limits struct {
 // It reads data once and, unless an object has many keys, allocates nothing. It is
 // safe for concurrent use.
 func Check(data []byte, l Limits) *Error {
-	_, err := Count(data, l)
+	_, err := check(data, l, nil)
 	return err
 }
 
-// Count is Check, and returns the number of values in data: what it takes in memory
-// depends on their number more than on its length. The number is not defined beside an
-// error.
-func Count(data []byte, l Limits) (values int, err *Error) {
+// check is Check, and appends the places of the values to nodes unless it is nil. It returns
+// the number of values, which is not defined beside an error.
+func check(data []byte, l Limits, nodes *[]node) (values int, err *Error) {
 	c := checkers.Get().(*checker)
 	c.data, c.limits, c.values = data, l, 0
 	if l.Depth <= 0 || l.Depth > MaxDepth {
@@ -39,7 +38,13 @@ func Count(data []byte, l Limits) (values int, err *Error) {
 	if l.Values <= 0 {
 		c.limits.Values = math.MaxInt
 	}
+	if c.isRecorded = nodes != nil; c.isRecorded {
+		c.nodes = *nodes
+	}
 	err = c.check()
+	if c.isRecorded {
+		*nodes, c.nodes = c.nodes, nil
+	}
 	values = c.values
 	c.release()
 	return values, err
@@ -66,6 +71,11 @@ type checker struct {
 	open   [MaxDepth]int32
 	depth  int
 	values int // that have begun
+	// nodes are those of the values and keys that have begun, if isRecorded, and within the
+	// indexes of those of the open objects and arrays.
+	nodes      []node
+	within     [MaxDepth]int32
+	isRecorded bool
 }
 
 func (c *checker) check() *Error {
@@ -97,6 +107,7 @@ func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 	if c.values++; c.values > c.limits.Values {
 		return 0, false, &Error{Code: TooManyValues, Offset: i}
 	}
+	isEscaped, from := false, i
 	switch c.data[i] {
 	case '{':
 		if err := c.push(i, int32(len(c.keys))); err != nil {
@@ -104,7 +115,7 @@ func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 		}
 		i = c.space(i + 1)
 		if i < len(c.data) && c.data[i] == '}' {
-			c.depth--
+			c.pop(i + 1)
 			return i + 1, false, nil
 		}
 		i, err = c.key(i)
@@ -115,12 +126,12 @@ func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 		}
 		i = c.space(i + 1)
 		if i < len(c.data) && c.data[i] == ']' {
-			c.depth--
+			c.pop(i + 1)
 			return i + 1, false, nil
 		}
 		return i, true, nil
 	case '"':
-		end, _, err = c.checkText(i)
+		end, isEscaped, err = c.checkText(i)
 	case 't':
 		end, err = c.literal(i, "true")
 	case 'f':
@@ -130,7 +141,15 @@ func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 	default:
 		end, err = c.number(i)
 	}
+	c.record(from, end, isEscaped)
 	return end, false, err
+}
+
+// record records a scalar or a key.
+func (c *checker) record(from, end int, isEscaped bool) {
+	if c.isRecorded {
+		c.nodes = append(c.nodes, node{uint32(from), uint32(end), uint32(len(c.nodes)) + 1, isEscaped})
+	}
 }
 
 // after reads what follows a value: the ends of the objects and arrays it was the
@@ -163,16 +182,26 @@ func (c *checker) after(i int) (int, *Error) {
 		default:
 			return 0, c.fail(ExpectedBracket, i)
 		}
-		c.depth--
 		i++
+		c.pop(i)
 	}
 }
 
+// push opens the object or array at i.
 func (c *checker) push(i int, first int32) *Error {
 	if c.depth == c.limits.Depth {
 		return &Error{Code: TooDeep, Offset: i}
 	}
-	c.open[c.depth] = first
+	c.open[c.depth], c.within[c.depth] = first, int32(len(c.nodes))
+	c.record(i, i, false)
 	c.depth++
 	return nil
+}
+
+// pop closes the innermost object or array, which ends at i.
+func (c *checker) pop(i int) {
+	if c.depth--; c.isRecorded {
+		n := &c.nodes[c.within[c.depth]]
+		n.end, n.next = uint32(i), uint32(len(c.nodes))
+	}
 }

@@ -64,12 +64,12 @@ func TestCheckAcceptsBeyondDefaultsOnRequest(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
+func TestParseCounts(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		want int
 	}{{`1`, 1}, {` "a" `, 1}, {`{}`, 1}, {`[[],[]]`, 3}, {`{"a":[1,{}],"b":2}`, 5}} {
-		got, err := Count([]byte(tt.text), Limits{Values: tt.want})
+		_, got, err := new(Document).Parse([]byte(tt.text), Limits{Values: tt.want})
 		if got != tt.want || err != nil {
 			t.Errorf("%s: got %d, %v, want %d", tt.text, got, err, tt.want)
 		}
@@ -119,7 +119,7 @@ func FuzzCheck(f *testing.F) {
 		if err := decoder.Decode(&want); err != nil {
 			t.Fatalf("%q: accepted: %v", data, err)
 		}
-		if got := Cut(data).Any(); !reflect.DeepEqual(got, want) {
+		if got := ValueOf(string(data)).Any(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q: got %#v, want %#v", data, got, want)
 		}
 		if text, ok := want.(string); ok {
@@ -127,7 +127,7 @@ func FuzzCheck(f *testing.F) {
 			if err := Check(quoted, Limits{}); err != nil {
 				t.Fatalf("%q: %v", quoted, err)
 			}
-			if got, _ := Cut(quoted).Text(); got != text {
+			if got, _ := ValueOf(string(quoted)).Text(); got != text {
 				t.Fatalf("got %q, want %q", got, text)
 			}
 		}
@@ -141,11 +141,13 @@ func BenchmarkCheck(b *testing.B) {
 		`"attributes":{"mfa":true,"n":12.5,"deep":{"a":[1,2,3,{"b":"c\u00e9"}]}}}`)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
+	var d Document
 	for b.Loop() {
-		if err := Check(text, Limits{}); err != nil {
+		value, _, err := d.Parse(text, Limits{})
+		if err != nil {
 			b.Fatal(err)
 		}
-		for _, member := range Cut(text).Members() {
+		for _, member := range value.Members() {
 			member.Text()
 		}
 	}

@@ -20,6 +20,7 @@ func (c *checker) key(i int) (int, *Error) {
 		return 0, err
 	}
 	c.keys = append(c.keys, span{i + 1, end - 1, escaped})
+	c.record(i, end, escaped)
 	if end = c.space(end); c.at(end) != ':' {
 		return 0, c.fail(ExpectedColon, end)
 	}

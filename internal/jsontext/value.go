@@ -3,97 +3,171 @@ package jsontext
 import (
 	"encoding/json"
 	"iter"
-	"strings"
+	"math"
 )
 
-// Value is the text of one JSON value that Check accepted, without space around it.
-// Its methods rely on that check and do not repeat it: they may panic on a Value made
-// from anything else. The empty Value is absent and reads as null. A Value shares the
-// memory of the text it was cut from.
-type Value string
+// Document is a checked text with the places of its values, so that nothing of it is read
+// twice. Its zero value is ready, and its memory is reused by each Parse.
+type Document struct {
+	text  string
+	nodes []node
+}
 
-// Cut returns the value of a text that Check accepted. The bytes are copied once;
-// everything read out of the Value is cut from that copy.
-func Cut(checked []byte) Value { return Value(strings.Trim(string(checked), " \t\r\n")) }
+// node is a value, or the key before one, in the order written. A string ends past its quote.
+type node struct {
+	from, end uint32
+	next      uint32 // the node behind it and all within it
+	isEscaped bool
+}
+
+// Parse checks data as Check does, and returns its value and the number of its values: what a
+// text takes in memory depends on their number more than on its length. The bytes are copied
+// once, and strings are cut from that copy. Values of the document before must not be used
+// any more.
+func (d *Document) Parse(data []byte, l Limits) (v Value, values int, err *Error) {
+	d.Reset()
+	if uint64(len(data)) > math.MaxUint32 {
+		return v, 0, &Error{Code: TooManyValues}
+	}
+	if values, err = check(data, l, &d.nodes); err != nil {
+		return v, 0, err
+	}
+	d.text = string(data)
+	return Value{d, 0}, values, nil
+}
+
+// Reset drops the text. Room for many values is dropped too.
+func (d *Document) Reset() {
+	const most = 8 << 10
+	if d.text = ""; cap(d.nodes) > most {
+		d.nodes = nil
+	}
+	d.nodes = d.nodes[:0]
+}
+
+// textAt returns the string of a node.
+func (d *Document) textAt(n *node) string {
+	text := d.text[n.from+1 : n.end-1]
+	if n.isEscaped {
+		return unescape(text)
+	}
+	return text
+}
+
+// Value is one JSON value of a Document. The zero Value is absent and reads as null. A Value
+// shares the memory of the document that it was cut from.
+type Value struct {
+	document *Document
+	at       uint32
+}
+
+// ValueOf returns the value of a text that Check accepted, with any Limits. It panics on any
+// other text. The empty text is the absent Value.
+func ValueOf(checked string) Value {
+	if checked == "" {
+		return Value{}
+	}
+	v, _, err := new(Document).Parse([]byte(checked), Limits{LongNumbers: true, DuplicateKeys: true})
+	if err != nil {
+		panic(err) // the caller has not checked the text
+	}
+	return v
+}
+
+func (v Value) node() *node { return &v.document.nodes[v.at] }
+
+// kind returns the first byte of the value: n for null, and for one that is absent.
+func (v Value) kind() byte {
+	if v.document == nil {
+		return 'n'
+	}
+	return v.document.text[v.node().from]
+}
+
+// String returns the value as it is written, without space around it; "" if it is absent.
+func (v Value) String() string {
+	if v.document == nil {
+		return ""
+	}
+	n := v.node()
+	return v.document.text[n.from:n.end]
+}
+
+// Bytes is a copy of String.
+func (v Value) Bytes() []byte { return []byte(v.String()) }
+
+// IsAbsent reports whether v is the zero Value.
+func (v Value) IsAbsent() bool { return v.document == nil }
 
 // IsNull reports whether v is null.
-func (v Value) IsNull() bool { return v == "" || v[0] == 'n' }
+func (v Value) IsNull() bool { return v.kind() == 'n' }
+
+// IsTrue reports whether v is true.
+func (v Value) IsTrue() bool { return v.kind() == 't' }
 
 // IsObject reports whether v is an object.
-func (v Value) IsObject() bool { return v != "" && v[0] == '{' }
+func (v Value) IsObject() bool { return v.kind() == '{' }
 
 // IsArray reports whether v is an array.
-func (v Value) IsArray() bool { return v != "" && v[0] == '[' }
+func (v Value) IsArray() bool { return v.kind() == '[' }
 
 // IsBool reports whether v is true or false.
-func (v Value) IsBool() bool { return v != "" && (v[0] == 't' || v[0] == 'f') }
+func (v Value) IsBool() bool { return v.kind() == 't' || v.kind() == 'f' }
 
 // IsNumber reports whether v is a number.
-func (v Value) IsNumber() bool { return v != "" && (v[0] == '-' || '0' <= v[0] && v[0] <= '9') }
+func (v Value) IsNumber() bool { return v.kind() == '-' || '0' <= v.kind() && v.kind() <= '9' }
 
 // Text returns the string that v is, and false if v is not a string.
 func (v Value) Text() (string, bool) {
-	if v == "" || v[0] != '"' {
+	if v.kind() != '"' {
 		return "", false
 	}
-	return unescape(string(v[1 : len(v)-1])), true
+	return v.document.textAt(v.node()), true
 }
 
 // Members iterates over the keys and values of an object, in the order written.
 // Other values have none.
 func (v Value) Members() iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) { members(string(v), yield) }
+	return func(yield func(string, Value) bool) { v.members(yield) }
 }
 
 // Elements iterates over the values of an array. Other values have none.
 func (v Value) Elements() iter.Seq[Value] {
-	return func(yield func(Value) bool) { elements(string(v), yield) }
+	return func(yield func(Value) bool) { v.elements(yield) }
 }
 
-func members(s string, yield func(string, Value) bool) {
-	if s == "" || s[0] != '{' {
+func (v Value) members(yield func(string, Value) bool) {
+	if !v.IsObject() {
 		return
 	}
-	for i := space(s, 1); s[i] != '}'; i = space(s, i) {
-		if s[i] == ',' {
-			i = space(s, i+1)
-		}
-		end := stringEnd(s, i)
-		key := unescape(s[i+1 : end-1])
-		i = space(s, space(s, end)+1) // over the colon
-		end = valueEnd(s, i)
-		if !yield(key, Value(s[i:end])) {
+	d := v.document
+	for at, end := v.at+1, v.node().next; at < end; at = d.nodes[at+1].next {
+		if !yield(d.textAt(&d.nodes[at]), Value{d, at + 1}) {
 			return
 		}
-		i = end
 	}
 }
 
-func elements(s string, yield func(Value) bool) {
-	if s == "" || s[0] != '[' {
+func (v Value) elements(yield func(Value) bool) {
+	if !v.IsArray() {
 		return
 	}
-	for i := space(s, 1); s[i] != ']'; i = space(s, i) {
-		if s[i] == ',' {
-			i = space(s, i+1)
-		}
-		end := valueEnd(s, i)
-		if !yield(Value(s[i:end])) {
+	d := v.document
+	for at, end := v.at+1, v.node().next; at < end; at = d.nodes[at].next {
+		if !yield(Value{d, at}) {
 			return
 		}
-		i = end
 	}
 }
 
 // Any returns v as encoding/json decodes it: nil, bool, json.Number (numbers keep
 // the digits they were written with), string, []any or map[string]any.
 func (v Value) Any() any {
-	if v.IsNull() {
+	switch v.kind() {
+	case 'n':
 		return nil
-	}
-	switch v[0] {
 	case 't', 'f':
-		return v[0] == 't'
+		return v.IsTrue()
 	case '"':
 		text, _ := v.Text()
 		return text
@@ -110,20 +184,13 @@ func (v Value) Any() any {
 		}
 		return object
 	}
-	return json.Number(v)
-}
-
-func space(s string, i int) int {
-	for i < len(s) && isSpace(s[i]) {
-		i++
-	}
-	return i
+	return json.Number(v.String())
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // stringEnd returns where the string that begins at s[i] ends, past its quote.
-func stringEnd[T string | []byte](s T, i int) int {
+func stringEnd(s []byte, i int) int {
 	for i++; s[i] != '"'; i++ {
 		if s[i] == '\\' {
 			i++
@@ -133,7 +200,7 @@ func stringEnd[T string | []byte](s T, i int) int {
 }
 
 // valueEnd returns where the value that begins at s[i] ends.
-func valueEnd[T string | []byte](s T, i int) int {
+func valueEnd(s []byte, i int) int {
 	depth := 0
 	for i < len(s) {
 		switch c := s[i]; {

@@ -85,7 +85,7 @@ func (s *canonical) decide(r *http.Request, p decision.Policies, at decision.Poi
 	case *decision.VisibilityRequest:
 		s.addLabels(q)
 	}
-	d, invalid := s.service.Decide(r, p, at.Name, q, func() []byte { return []byte(input) })
+	d, invalid := s.service.Decide(r, p, at.Name, q, input.Bytes)
 	if v, ok := d.(*decision.VisibilityDecision); ok && invalid == nil {
 		s.logSteps(r.Context(), p, q.(*decision.VisibilityRequest), v)
 	}

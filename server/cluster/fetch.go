@@ -104,7 +104,7 @@ func (c *client) identity(ctx context.Context) (string, error) {
 func (c *client) read(ctx context.Context, segments ...string) (decision.Value, error) {
 	client, err := c.open()
 	if err != nil {
-		return "", err
+		return decision.Value{}, err
 	}
 	get := client.Get().MaxRetries(1)
 	if len(segments) == 4 {
@@ -112,11 +112,11 @@ func (c *client) read(ctx context.Context, segments ...string) (decision.Value, 
 	}
 	body, err := get.Resource(segments[len(segments)-2]).Name(segments[len(segments)-1]).Do(ctx).Raw()
 	if err != nil {
-		return "", err
+		return decision.Value{}, err
 	}
 	value, err := decision.Parse(body)
 	if err != nil {
-		return "", errResponse
+		return decision.Value{}, errResponse
 	}
 	return value, nil
 }

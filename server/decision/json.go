@@ -7,9 +7,12 @@ import (
 	"github.com/writ-policy/writ/internal/jsontext"
 )
 
-// Value is one JSON value of a body that Parse accepted. The empty Value is absent
+// Value is one JSON value of a body that Parse accepted. The zero Value is absent
 // and reads as null.
 type Value = jsontext.Value
+
+// Document holds a body and its values.
+type Document = jsontext.Document
 
 // Parse checks that data is one JSON value that has the same meaning to every reader:
 // no key twice in an object, valid UTF-8, no half of a surrogate pair, nothing after
@@ -17,30 +20,25 @@ type Value = jsontext.Value
 // *InvalidRequest. Parse copies data once, and everything read from the Value refers
 // to that copy.
 func Parse(data []byte) (Value, error) {
-	if err := checkJSON(data); err != nil {
-		return "", err
-	}
-	return jsontext.Cut(data), nil
+	v, _, err := ParseInto(new(Document), data, 0)
+	return v, err
 }
 
-// ErrTooManyValues is the error of CountJSON for a body with more values than its limit.
+// ErrTooManyValues is the error of ParseInto for a body with more values than its limit.
 var ErrTooManyValues = errors.New("too many values")
 
-// CountJSON makes the checks of Parse for a body of at most limit values, and returns
-// their number. Zero or less is unlimited. The error is ErrTooManyValues or an *InvalidRequest.
-func CountJSON(data []byte, limit int) (int, error) {
-	values, err := jsontext.Count(data, jsontext.Limits{Values: limit})
+// ParseInto is Parse into a document for a body of at most limit values, and returns their
+// number. Zero or less is unlimited. The error is ErrTooManyValues or an *InvalidRequest.
+func ParseInto(d *Document, data []byte, limit int) (Value, int, error) {
+	v, values, err := d.Parse(data, jsontext.Limits{Values: limit})
 	switch {
 	case err == nil:
-		return values, nil
+		return v, values, nil
 	case err.Code == jsontext.TooManyValues:
-		return 0, ErrTooManyValues
+		return v, 0, ErrTooManyValues
 	}
-	return 0, invalidJSON(err, len(data))
+	return v, 0, invalidJSON(err, len(data))
 }
-
-// Cut copies a body that CountJSON accepted.
-func Cut(data []byte) Value { return jsontext.Cut(data) }
 
 // checkJSON makes the checks of Parse and returns the same errors. It allocates nothing
 // unless an object has many keys.

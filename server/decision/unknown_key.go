@@ -29,7 +29,7 @@ func unknownKey(request Value, key string, known []string) *InvalidRequest {
 // lineOfKey returns the line of a key at the top of a request, from 1, or 0 if the request
 // is one line.
 func lineOfKey(request Value, key string) int {
-	text := string(request)
+	text := request.String()
 	if !strings.Contains(strings.TrimSpace(text), "\n") {
 		return 0
 	}

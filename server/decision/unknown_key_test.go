@@ -3,6 +3,8 @@ package decision
 import (
 	"errors"
 	"testing"
+
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 func TestUnknownKey(t *testing.T) {
@@ -34,12 +36,12 @@ func TestUnknownKey(t *testing.T) {
 // Each suggestion is a key that a request may have.
 func TestSuggestedKeysAreKnown(t *testing.T) {
 	for _, key := range accessKeys {
-		if err := new(Request).parseMember(key, "null"); errors.Is(err, errUnknownKey) {
+		if err := new(Request).parseMember(key, jsontext.ValueOf("null")); errors.Is(err, errUnknownKey) {
 			t.Errorf("access: %s: %v", key, err)
 		}
 	}
 	for _, key := range visibilityKeys {
-		if err := new(VisibilityRequest).parseMember(key, "null"); errors.Is(err, errUnknownKey) {
+		if err := new(VisibilityRequest).parseMember(key, jsontext.ValueOf("null")); errors.Is(err, errUnknownKey) {
 			t.Errorf("visibility: %s: %v", key, err)
 		}
 	}

@@ -23,8 +23,9 @@ type Lines struct {
 	MaxValues int
 	Values    *limits.Budget
 
-	request int64 // values of the request, which are charged
-	in      *bufio.Reader
+	request  int64 // values of the request, which are charged
+	document Document
+	in       *bufio.Reader
 }
 
 // NewLines returns Lines that read from in, with lines of at most max bytes.
@@ -57,16 +58,17 @@ func (l *Lines) Request() (*VisibilityRequest, error) {
 // ErrValuesInUse is the error for a line for which Values has too little left.
 var ErrValuesInUse = errors.New("too many values in use")
 
-// parse checks and charges a line. An error has charged nothing.
+// parse checks and charges a line, whose value is valid until the next one. An error has
+// charged nothing.
 func (l *Lines) parse(text []byte) (Value, int64, error) {
-	n, err := CountJSON(text, l.MaxValues)
+	value, n, err := ParseInto(&l.document, text, l.MaxValues)
 	if err != nil {
-		return "", 0, err
+		return Value{}, 0, err
 	}
 	if values := int64(n); l.Values.Acquire(values) {
-		return Cut(text), values, nil
+		return value, values, nil
 	}
-	return "", 0, ErrValuesInUse
+	return Value{}, 0, ErrValuesInUse
 }
 
 // Release gives back what the request was charged.
@@ -101,8 +103,8 @@ func (l *Lines) Items() iter.Seq2[Item, error] {
 	}
 }
 
-// All reads lines of any JSON values, one at a time: a value is charged until the next
-// one. The error for a line that is not JSON is an *InvalidRequest, and further lines
+// All reads lines of any JSON values, one at a time: a value is charged, and valid, until the
+// next one. The error for a line that is not JSON is an *InvalidRequest, and further lines
 // follow; any other error ends the sequence.
 func (l *Lines) All() iter.Seq2[Value, error] {
 	return func(yield func(Value, error) bool) {

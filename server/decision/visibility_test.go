@@ -167,7 +167,7 @@ func FuzzDecodeVisibility(f *testing.F) {
 			}
 			index := 0
 			for element := range member.Elements() {
-				item, _, err := NewLines(nil, 0).item([]byte(element))
+				item, _, err := NewLines(nil, 0).item(element.Bytes())
 				if err != nil || !reflect.DeepEqual(item, (*r.Items)[index]) {
 					t.Errorf("item %d alone: got %+v, %v, want %+v", index, item, err, (*r.Items)[index])
 				}

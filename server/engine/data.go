@@ -143,8 +143,8 @@ func (e *Engine) evaluateData(ctx context.Context, compiler *ast.Compiler, q dec
 		return decision.DataAnswer{}, err
 	}
 	options = append(options, rego.EvalMetrics(measured), rego.EvalExternalCancel(cancel))
-	if q.Input != "" {
-		input, err := ast.ValueFromReader(bytes.NewReader([]byte(q.Input)))
+	if !q.Input.IsAbsent() {
+		input, err := ast.ValueFromReader(bytes.NewReader(q.Input.Bytes()))
 		if err != nil {
 			return decision.DataAnswer{}, err
 		}

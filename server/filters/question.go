@@ -76,8 +76,8 @@ func Parse(point string, body decision.Value, target string) (*Question, error) 
 		return nil, err
 	}
 	var given any
-	if columns != "" {
-		if err := json.Unmarshal([]byte(columns), &given); err != nil {
+	if !columns.IsAbsent() {
+		if err := json.Unmarshal(columns.Bytes(), &given); err != nil {
 			return nil, invalid("columns", "columns must be an object")
 		}
 	}
@@ -167,7 +167,7 @@ func questionOf(point string, o Options) (*Question, error) {
 }
 
 func read[T any](key string, value decision.Value, into *T, want string) error {
-	if err := json.Unmarshal([]byte(value), into); err != nil {
+	if err := json.Unmarshal(value.Bytes(), into); err != nil {
 		return invalid(key, "%s must be %s", key, want)
 	}
 	return nil

@@ -75,7 +75,7 @@ func (d *decoder) value(token jsontext.Token, to reflect.Value) error {
 	case kind == reflect.Map && token.Kind == '{':
 		return d.pairs(to)
 	case kind == reflect.Interface:
-		to.Set(reflect.ValueOf(jsontext.Cut(d.tokens.Whole(token)).Any()))
+		to.Set(reflect.ValueOf(jsontext.ValueOf(string(d.tokens.Whole(token))).Any()))
 		return nil
 	}
 	return json.Unmarshal(d.tokens.Whole(token), to.Addr().Interface())

@@ -14,7 +14,7 @@ func AppendReceived(b []byte, received decision.Value) []byte {
 	b = append(b, '{')
 	for key, member := range received.Members() {
 		if key != "status" {
-			b = append(append(jsontext.AppendString(b, key), ':'), member...)
+			b = append(append(jsontext.AppendString(b, key), ':'), member.String()...)
 			b = append(b, ',')
 		}
 	}

@@ -2,11 +2,11 @@ package authzen
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -55,13 +55,17 @@ func Gains(ctx context.Context, before, after decision.Policies, user string, gr
 func subjectsOf(user string, groups []string) []entity {
 	var out []entity
 	if user != "" {
-		given := decision.Value(fmt.Sprintf(`{"groups":%s}`, decision.AppendStrings(nil, groups)))
-		out = append(out, entity{kind: "user", id: user, properties: given}, entity{kind: "user", id: user})
+		out = append(out, entity{kind: "user", id: user, properties: groupsProperty(groups)}, entity{kind: "user", id: user})
 	}
 	for _, group := range groups {
 		out = append(out, entity{kind: "group", id: group})
 	}
 	return out
+}
+
+// groupsProperty returns the properties of a subject of which only the groups are known.
+func groupsProperty(groups []string) decision.Value {
+	return jsontext.ValueOf(string(append(decision.AppendStrings([]byte(`{"groups":`), groups), '}')))
 }
 
 // union returns the entities of two inventories.
@@ -113,7 +117,7 @@ func (c *comparison) find(resources []entity, subjects ...entity) *decision.Requ
 
 // gained returns the request of entities if it is permitted because of the inventory.
 func (c *comparison) gained(subject, action, resource entity) *decision.Request {
-	q, refused := canonical(subject, action, resource, "", c.after.Tables().Inventory())
+	q, refused := canonical(subject, action, resource, decision.Value{}, c.after.Tables().Inventory())
 	if refused != nil {
 		return nil
 	}
@@ -122,7 +126,7 @@ func (c *comparison) gained(subject, action, resource entity) *decision.Request 
 		d := p.Access(c.ctx, q)
 		return now.Allowed && !d.Allowed || d.Denied && !now.Denied
 	}
-	earlier, refused := canonical(subject, action, resource, "", c.before.Tables().Inventory())
+	earlier, refused := canonical(subject, action, resource, decision.Value{}, c.before.Tables().Inventory())
 	if refused != nil && now.Allowed || refused == nil && permits(earlier, c.after) && permits(earlier, c.before) {
 		return q
 	}
@@ -136,7 +140,7 @@ func (c *comparison) groups(was, is tables.Entity, user string) []Gain {
 		return nil
 	}
 	groupsOf := func(e tables.Entity) []string {
-		q, refused := canonical(entity{kind: "user", id: user, properties: decision.Value(e.Properties)}, entity{id: "*"}, entity{kind: "*"}, "", c.before.Tables().Inventory())
+		q, refused := canonical(entity{kind: "user", id: user, properties: jsontext.ValueOf(string(e.Properties))}, entity{id: "*"}, entity{kind: "*"}, decision.Value{}, c.before.Tables().Inventory())
 		if refused != nil {
 			return nil
 		}

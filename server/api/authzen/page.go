@@ -37,7 +37,7 @@ func pageOf(body decision.Value, t *tuple) (page, *exchange.Refusal) {
 			switch {
 			case member.IsNull():
 			case key == "limit":
-				limit, err := strconv.Atoi(string(member))
+				limit, err := strconv.Atoi(member.String())
 				if err != nil || limit < 1 {
 					f.Refuse(key, "a positive integer")
 				}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/tables"
@@ -53,7 +54,7 @@ type entity struct {
 // entityOf reads the member of a tuple. What it requires are the keys that must be there.
 func (t *tuple) entityOf(f *exchange.Reader, key string, requires ...string) entity {
 	value := *t.member(key)
-	if value == "" {
+	if value.IsAbsent() {
 		f.Refuse(key, "an object")
 		return entity{}
 	}
@@ -120,7 +121,7 @@ func canonical(subject, action, resource entity, context decision.Value, invento
 	setResource(q, &f, properties)
 	attributes["resource"] = attributesOf(properties, "type", resource.kind, "id", resource.id)
 	attributes["context"] = map[string]any{}
-	if context != "" {
+	if !context.IsAbsent() {
 		attributes["context"] = context.Any()
 	}
 	if f.Refused != nil {
@@ -136,7 +137,7 @@ func canonical(subject, action, resource entity, context decision.Value, invento
 // completed returns the properties of an entity: its own, and those of the inventory that
 // it leaves out.
 func completed(e entity, stored tables.Entities) map[string]decision.Value {
-	kept := decision.Value(stored.At(e.kind).At(e.id).Properties)
+	kept := jsontext.ValueOf(string(stored.At(e.kind).At(e.id).Properties))
 	properties := maps.Collect(kept.Members())
 	maps.Insert(properties, e.properties.Members())
 	return properties

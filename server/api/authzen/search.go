@@ -183,12 +183,12 @@ func (a *API) limitToCaller(r *http.Request, subject *entity) *exchange.Refusal 
 	if a.Service.Rule.Has(caller, auth.Auditor) {
 		return nil
 	}
-	if subject.kind != "user" || !caller.Is(subject.id) || subject.properties != "" {
+	if subject.kind != "user" || !caller.Is(subject.id) || !subject.properties.IsAbsent() {
 		return &exchange.Refusal{
 			Status:  http.StatusForbidden,
 			Message: "only auditors may search about others; about yourself, send a subject of type user with your name and no properties",
 		}
 	}
-	subject.properties = decision.Value(append(decision.AppendStrings([]byte(`{"groups":`), caller.Groups), '}'))
+	subject.properties = groupsProperty(caller.Groups)
 	return nil
 }

@@ -15,13 +15,14 @@ import (
 )
 
 // buffers are lent to one request each, for its body and then for its answer.
-var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, freeBody)} }}
+var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, freeBody), document: new(decision.Document)} }}
 
 type buffer struct {
-	bytes  []byte
-	large  bool  // the body counts among the large ones
-	charge int64 // of the buffer, while a body is read and answered
-	values int64 // that are charged for the body
+	bytes    []byte
+	document *decision.Document // the body
+	large    bool               // the body counts among the large ones
+	charge   int64              // of the buffer, while a body is read and answered
+	values   int64              // that are charged for the body
 }
 
 // The memory of a buffer above freeBody is charged to a budget over all requests, MaxBodies:
@@ -43,6 +44,7 @@ func (s *Service) release(b *buffer) {
 	s.Values.Release(b.values)
 	s.bodies.Release(b.charge)
 	b.values, b.charge = 0, 0
+	b.document.Reset()
 	if b.large {
 		b.large = false
 		s.large.Release(1)
@@ -57,38 +59,38 @@ func (s *Service) release(b *buffer) {
 func (s *Service) Body(r *http.Request) (decision.Value, *Refusal) {
 	b := buffers.Get().(*buffer)
 	defer s.release(b)
+	defer func() { b.document = new(decision.Document) }() // the caller keeps it
 	return s.parse(r, b, &Decision{})
 }
 
 // parse reads a body, checks it and charges its values, before anything is made of
-// them. The Value is a copy: the buffer is free for the answer then. An absent body is the
-// empty Value if it is optional.
+// them. The Value is a copy that is valid until b is released: the bytes are free for the
+// answer. An absent body is the absent Value if it is optional.
 func (s *Service) parse(r *http.Request, b *buffer, e *Decision) (decision.Value, *Refusal) {
 	if refused := CheckEncoding(r); refused != nil {
-		return "", refused
+		return decision.Value{}, refused
 	}
 	if refused := s.read(r, b); refused != nil {
-		return "", refused
+		return decision.Value{}, refused
 	}
 	if e.BodyIsOptional && len(bytes.TrimSpace(b.bytes)) == 0 {
 		b.bytes = b.bytes[:0]
-		return "", nil
+		return decision.Value{}, nil
 	}
 	most := s.MaxValues
 	if e.IsList {
 		most = 0 // any number
 	}
-	values, err := decision.CountJSON(b.bytes, most)
+	value, values, err := decision.ParseInto(b.document, b.bytes, most)
 	switch {
 	case errors.Is(err, decision.ErrTooManyValues):
-		return "", s.TooManyValues()
+		return value, s.TooManyValues()
 	case err != nil:
-		return "", InvalidBody(err)
+		return value, InvalidBody(err)
 	case !s.Values.Acquire(int64(values)):
-		return "", ValuesInUse
+		return decision.Value{}, ValuesInUse
 	}
 	b.values = int64(values)
-	value := decision.Cut(b.bytes)
 	b.bytes = b.bytes[:0]
 	return value, nil
 }

@@ -33,7 +33,7 @@ func (f *Reader) Bool(key string, v decision.Value) bool {
 	if !v.IsBool() && !v.IsNull() {
 		f.Refuse(key, "true or false")
 	}
-	return v == "true"
+	return v.IsTrue()
 }
 
 // Elements reads a list.
@@ -119,5 +119,5 @@ func (f *Reader) Object(key string, v decision.Value) decision.Value {
 	if !v.IsNull() {
 		f.Refuse(key, "an object")
 	}
-	return ""
+	return decision.Value{}
 }

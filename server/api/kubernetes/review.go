@@ -106,13 +106,13 @@ func (v Version) spec(spec decision.Value, r *decision.Request) (cause string, r
 			path = f.Object(key, member)
 		}
 	}
-	if (resource == "") == (path == "") && f.Refused == nil {
+	if (resource.IsAbsent()) == (path.IsAbsent()) && f.Refused == nil {
 		return "the review must have one of resourceAttributes and nonResourceAttributes", nil
 	}
-	if resource != "" {
+	if !resource.IsAbsent() {
 		cause = f.resourceAttributes(resource, r)
 	}
-	if path != "" {
+	if !path.IsAbsent() {
 		f.Under = "spec.nonResourceAttributes."
 		for key, member := range path.Members() {
 			switch key {

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
@@ -30,7 +30,7 @@ func TestRulesNamespace(t *testing.T) {
 		`"kind":"SelfSubjectRulesReview","apiVersion":"authorization.k8s.io/v1","spec":[]`:              `"spec" must be an object`,
 	} {
 		body := "{" + spec + "}"
-		namespace, refused := rulesNamespace(decision.Value(body))
+		namespace, refused := rulesNamespace(jsontext.ValueOf(body))
 		if want == "" && (refused != nil || namespace != "shop") || want != "" && (refused == nil || !strings.Contains(refused.Message, want)) {
 			t.Errorf("%s: got %q, %+v, want %q", body, namespace, refused, want)
 		}
@@ -90,7 +90,7 @@ func TestProtobuf(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			var refused *exchange.Refusal
-			if got, refused = rulesNamespace(decision.Value(body)); refused != nil {
+			if got, refused = rulesNamespace(jsontext.ValueOf(string(body))); refused != nil {
 				t.Errorf("%s: got %+v for %s", name, refused, body)
 			}
 			media = r.Header.Get("Content-Type")

@@ -128,12 +128,12 @@ func parseCompilation(point string, body decision.Value) (*compilation, *exchang
 		case "query":
 			return nil, exchange.BadRequest(key, "query must be absent: the path names what is compiled")
 		case "unknowns":
-			err = json.Unmarshal([]byte(value), &c.unknowns)
+			err = json.Unmarshal(value.Bytes(), &c.unknowns)
 		case "options":
-			err = json.Unmarshal([]byte(value), &c.options)
+			err = json.Unmarshal(value.Bytes(), &c.options)
 		default:
 			var other any
-			err = json.Unmarshal([]byte(value), &other)
+			err = json.Unmarshal(value.Bytes(), &other)
 			c.metadata[key] = other
 		}
 		if err != nil {
@@ -392,7 +392,7 @@ func (c *compilation) record(path, media string, found []compiledTarget, result 
 		f = t.question.Record(t.Answer)
 		hashes = append(hashes, f.Hash)
 	}
-	f.Target, f.Hash, f.Path, f.Input = media, strings.Join(hashes, "+"), path, []byte(c.input)
+	f.Target, f.Hash, f.Path, f.Input = media, strings.Join(hashes, "+"), path, c.input.Bytes()
 	if result != nil {
 		f.Result = filters.Encode(result)
 	}

@@ -43,30 +43,31 @@ func (a *API) Get() http.HandlerFunc {
 	return a.handler(func(r *http.Request, _ decision.Value) (decision.Value, *exchange.Refusal) {
 		inputs := r.URL.Query()["input"]
 		if len(inputs) == 0 {
-			return "", nil
+			return decision.Value{}, nil
 		}
 		input := []byte(inputs[len(inputs)-1])
-		if _, err := decision.CountJSON(input, a.Service.MaxValues); err != nil {
-			return "", exchange.InvalidBody(err)
+		value, _, err := decision.ParseInto(new(decision.Document), input, a.Service.MaxValues)
+		if err != nil {
+			return value, exchange.InvalidBody(err)
 		}
-		return decision.Cut(input), nil
+		return value, nil
 	}, a.appendAnswer)
 }
 
 // Post answers POST /v1/data, whose body has the input as a member.
 func (a *API) Post() http.HandlerFunc {
 	return a.handler(func(_ *http.Request, body decision.Value) (decision.Value, *exchange.Refusal) {
-		if body != "" && !body.IsObject() {
-			return "", exchange.BadRequest("", "the body is not a JSON object")
+		if !body.IsAbsent() && !body.IsObject() {
+			return body, exchange.BadRequest("", "the body is not a JSON object")
 		}
 		for key, member := range body.Members() {
 			if key == "input" && !member.IsNull() {
 				return member, nil
 			}
 		}
-		return "", nil
+		return decision.Value{}, nil
 	}, func(r *http.Request, p decision.Policies, q *query, found *value, b []byte) ([]byte, *exchange.Refusal) {
-		if q.input == "" {
+		if q.input.IsAbsent() {
 			found.warning = types.NewWarning(types.CodeAPIUsageWarn, types.MsgInputKeyMissing)
 		}
 		return a.appendAnswer(r, p, q, found, b)
@@ -220,8 +221,8 @@ func (a *API) decide(r *http.Request, p decision.Policies, q *query, point decis
 		result = decision.AsInvalidRequest(err).Body()
 	}
 	found := &value{DataAnswer: decision.DataAnswer{Metrics: map[string]any{"timer_rego_query_eval_ns": time.Since(q.began).Nanoseconds()}}}
-	if inner := memberAt(decision.Value(bytes.TrimSpace(result)), below); inner != "" {
-		found.Result = []byte(inner)
+	if inner := memberAt(jsontext.ValueOf(string(result)), below); !inner.IsAbsent() {
+		found.Result = inner.Bytes()
 		return found, nil
 	}
 	found.Undefined = types.MsgFoundUndefinedError + ": data." + strings.Join(q.path, ".")
@@ -244,8 +245,8 @@ func memberAt(v decision.Value, path []string) decision.Value {
 			}
 			index++
 		}
-		if v = inner; v == "" {
-			return ""
+		if v = inner; v.IsAbsent() {
+			return v
 		}
 	}
 	return v

@@ -107,7 +107,7 @@ func (f *reader) spec(v review, spec decision.Value, q *question) {
 // content decodes the object of a review into r: its labels, and the whole object if it
 // is a pod.
 func (f *reader) content(content decision.Value, r *decision.Request) {
-	if content == "" {
+	if content.IsAbsent() {
 		return
 	}
 	defer func(under string) { f.Under = under }(f.Under)

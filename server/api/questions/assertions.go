@@ -28,7 +28,7 @@ func (a *API) Verify() http.HandlerFunc {
 			refused := a.Service.Listing(func() (refused *exchange.Refusal) {
 				ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
 				defer cancel()
-				found, refused = a.Proofs.Verify(ctx, p, []byte(body))
+				found, refused = a.Proofs.Verify(ctx, p, body.Bytes())
 				return refused
 			})
 			if refused != nil {

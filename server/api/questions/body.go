@@ -73,7 +73,7 @@ func whoCanOf(body decision.Value) (*question.Question, *exchange.Refusal) {
 		}
 	}
 	if request, ok := given["request"]; ok {
-		if err := json.Unmarshal([]byte(request), &q.Stated); err != nil {
+		if err := json.Unmarshal(request.Bytes(), &q.Stated); err != nil {
 			return nil, exchange.BadRequest("request", `"request" must be an object`)
 		}
 	}

@@ -106,7 +106,7 @@ func limited(c console.Caller, point string, request []byte) ([]byte, error) {
 	}
 	members := make(map[string]json.RawMessage)
 	for key, member := range value.Members() {
-		members[key] = json.RawMessage(member)
+		members[key] = member.Bytes()
 	}
 	groups := append([]string{}, c.Groups...)
 	// encoding/json would take "User" for "user".

@@ -162,7 +162,7 @@ func readFacts(text []byte, into map[string]any) error {
 			return fmt.Errorf("unknown field %q, must be one of %s", key, strings.Join(question.Facts(), ", "))
 		}
 		var fact any
-		if err := json.Unmarshal([]byte(member), &fact); err != nil {
+		if err := json.Unmarshal(member.Bytes(), &fact); err != nil {
 			return err
 		}
 		into[key], request[key] = fact, fact

@@ -232,7 +232,7 @@ func (a *API) Explanation() http.HandlerFunc {
 			}
 			ctx, cancel := context.WithTimeout(r.Context(), Timeout)
 			defer cancel()
-			e, err := a.console.Now().Explain(ctx, a.callerOf(r), r.PathValue("point"), []byte(body), at)
+			e, err := a.console.Now().Explain(ctx, a.callerOf(r), r.PathValue("point"), body.Bytes(), at)
 			if err != nil {
 				return b, refusalOf(err)
 			}

@@ -69,8 +69,7 @@ func (a *API) proposal(r *http.Request) (*console.Proposal, *exchange.Refusal) {
 		case key == "source":
 			p.Source = f.Text(key, value)
 		case key == "whole":
-			isTrue := string(value) == "true"
-			if p.Whole = isTrue; !isTrue && string(value) != "false" {
+			if p.Whole = value.IsTrue(); !value.IsBool() {
 				f.Refuse(key, "true or false")
 			}
 		default:
