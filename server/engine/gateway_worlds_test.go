@@ -82,7 +82,7 @@ func TestGatewayTablesDecideCrowdedGateways(t *testing.T) {
 	e := activateRead(t, map[string]string{"p.yaml": crowdedGateways})
 	random := rand.New(rand.NewPCG(1, 2))
 	decided, statuses := 0, make(map[int]int)
-	const requests = 800
+	const requests = 400
 	for range requests {
 		r := crowdedRequest(t, random)
 		want, paths, wantErr := e.gatewayByRego(t.Context(), r, e.now())
