@@ -10,8 +10,8 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 )
 
-// companionOutcome returns the outcomes that requests of the class of s may have in y and
-// that no transition has yet: another principal may hold a statement that decides so.
+// companionOutcomes returns how y may decide requests that s decides in x, beside the outcomes
+// of the transitions that were found: another principal may hold a statement that decides so.
 func (d *side) companionOutcomes(s *statement.Statement, found []*transition) []string {
 	var possible []string
 	switch {

@@ -63,7 +63,7 @@ func (c *comparison) visibility() error {
 					for _, t := range k.transitions {
 						t.request["action"], t.request["type"] = action, ""
 					}
-					if why := unreadable(k); why {
+					if hasUnknownRegions(k) {
 						k.why = []string{statement.WhyPattern}
 					}
 					found = append(found, k)
@@ -95,8 +95,9 @@ func (d *side) changedList() []*statement.Statement {
 	return out
 }
 
-// unreadable reports whether a pattern of a class may have regions without a witness.
-func unreadable(k *class) bool {
+// hasUnknownRegions reports whether the patterns of a class for clusters could not be taken apart
+// completely: clusters may fit it that no witness stands for.
+func hasUnknownRegions(k *class) bool {
 	var patterns []string
 	for _, list := range append(slices.Clone(k.all), k.except) {
 		for _, m := range list {

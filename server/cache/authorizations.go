@@ -126,6 +126,9 @@ func (e *cachedAuthorization) revalidate(p decision.Policies) (ok bool) {
 	return ok
 }
 
+// keep adds an authorization that was decided from an instant on, unless it is an error, has
+// expired, is of another revision than the entries, or is too large. Encoded once, it is written
+// as it is to all who get it.
 func (v *authorizationCache) keep(key string, r *decision.VisibilityRequest, a *decision.Authorization, began time.Time) {
 	if a.EvaluationError != "" {
 		return

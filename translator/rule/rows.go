@@ -80,6 +80,7 @@ func MatchOrigin(r *tables.OriginRule, w *Words) bool {
 	}
 }
 
+// originList returns a list of a rule by its place, false beyond the last one.
 func originList(r *tables.OriginRule, i int) (l List, ok bool) {
 	if i == 0 {
 		return List{Of: Verb, Star: true, Touches: r.Deny, Any: r.Verbs, Not: r.NotVerbs}, true
