@@ -14,7 +14,7 @@ version=${VERSION:-$(git describe --tags --always --dirty)}
 rm -rf "$folder"
 mkdir -p "$folder"
 for platform in "$@"; do
-	GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0 go build -trimpath -tags=nomsgpack -buildvcs=false \
+	GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0 go build -trimpath -tags=nomsgpack,grpcnotrace -buildvcs=false \
 		-ldflags "-s -w -X github.com/writ-policy/writ/cmd/writ/cli.version=$version -X github.com/writ-policy/writ/cmd/writ/cli.commit=$commit" \
 		-o "$folder/writ_${version}_${platform%/*}_${platform#*/}" ./cmd/writ
 done

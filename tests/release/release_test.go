@@ -15,8 +15,8 @@ import (
 	"github.com/writ-policy/writ/tests/process"
 )
 
-// Two builds of the same sources in different folders must be equal byte by byte, and
-// state their version and commit.
+// Two builds of the same sources in different folders must be equal byte by byte, state their
+// version and commit, and be without templates, which would make them a fifth larger.
 func TestReleaseIsReproducible(t *testing.T) {
 	gate.Only(t)
 	process.ReadSources(t)
@@ -32,6 +32,9 @@ func TestReleaseIsReproducible(t *testing.T) {
 	}
 	if want := "writ v1.2.3\ncommit 0123abc\n"; !strings.HasPrefix(string(out), want) {
 		t.Errorf("got %q, want it to begin with %q", out, want)
+	}
+	if bytes.Contains(read(t, first), []byte("text/template.(*state).evalField")) {
+		t.Error("the program can run templates, and keeps every method of its types for them: tests/bench/PROFILES.md has how to find what links them")
 	}
 	sums := string(read(t, filepath.Join(filepath.Dir(first), "SHA256SUMS")))
 	if !strings.Contains(sums, "  "+filepath.Base(first)+"\n") {

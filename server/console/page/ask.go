@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -11,11 +10,13 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // askContent is what the view Ask shows.
 type askContent struct {
-	Points []tab
+	Points []piece.Tab
 	Form   *asked
 	// Action is the address of the form, Self is true for a caller who may ask about
 	// itself alone, and Error is what is wrong with the request as a whole.
@@ -26,54 +27,44 @@ type askContent struct {
 	Answer        *answer
 }
 
-// answer is a decision with its reasons.
-type answer struct {
-	*console.Explanation
-	Badge    mark
-	Decisive *source
-	Binding  *source
-	Scores   []score
-	Steps    []rung
-	Nearest  []link
-	WhatIf   []link
-	Carry    []carried
-	IsAccess bool
-	// Subjects lead to the bindings of the subjects of the request.
-	Subjects  []tab
-	NoExcerpt string
+func (c *askContent) html() h.Node {
+	folded := "Other facts"
+	if c.Action == accessForm.path {
+		folded = "Pod and other facts"
+	}
+	return h.Group{
+		piece.Tabs("Point", c.Points),
+		piece.Div("grid ask",
+			piece.Ask(c.Action+"#answer", "card rows", "Request", c.Form.shown(),
+				h.If(len(c.Form.Folded) > 0, h.Details(h.If(c.Form.Open, opened), h.Summary(h.Text(folded)), piece.Div("stack", c.Form.folded()))),
+				h.If(c.At != "", h.Group{piece.Kept("at", c.At), piece.P("small muted", h.Text("At "+c.At))}),
+				refusal(c.Error),
+				piece.Div("line", piece.Submit("Ask"), piece.Button(c.Action, "Clear"))),
+			h.Section(h.Class("stack answer"), h.ID("answer"), h.Aria("label", "Answer"), c.answered())),
+	}
 }
 
-// link is a row that leads to a request.
-type link struct {
-	Text, Href string
-	Badge      mark
-	Because    string
-	Source     string
+// answered is the answer, or how to get one.
+func (c *askContent) answered() h.Node {
+	if c.Answer != nil {
+		return c.Answer.html()
+	}
+	title, from := "Ask whether a user may do something", h.Node(h.Group{piece.A(whoCanPath, h.Text("Who can")), h.Text(" or in the "), piece.A("/page/log", h.Text("log"))})
+	if c.Self {
+		title, from = "Ask whether you may do something", h.Text("the documentation")
+	}
+	return piece.Div("card empty", h.H2(h.Text(title)), h.P(h.Text("The answer names the line that decided, and every rule that matched.")),
+		h.P(h.Text("Fill in the request and press Ask, or find one in "), from, h.Text("."),
+			h.If(c.Example != "", h.Group{h.Text(" Or try "), piece.A(c.Example, h.Text("an example")), h.Text(".")})))
 }
 
-// rung is a step of evaluation.
-type rung struct {
-	console.Step
-	Class, State string
-	Decides      bool
-	Rules        []rungRule
-	More         int // rules that are left out
+// opened opens what is shown on demand.
+var opened = h.Flag("open")
+
+// refusal is what is wrong with a form as a whole.
+func refusal(text string) h.Node {
+	return h.If(text != "", piece.P("error", h.Role("alert"), h.Text(text)))
 }
-
-// maxRules bounds the rules of a rung.
-const maxRules = 100
-
-// rungRule is a rule that matched. Its badge says what it does; it has no word for a
-// policy that was considered and did not decide.
-type rungRule struct {
-	console.Matched
-	Badge mark
-	// RoleHref is the address of the role; empty for callers who may not see it.
-	RoleHref string
-}
-
-// carried is a text to take along.
-type carried struct{ ID, Name, Note, Text string }
 
 // ask returns the view of a point.
 func (p *page) ask(form *pointForm) content {
@@ -88,7 +79,7 @@ func (p *page) ask(form *pointForm) content {
 		}
 		c := askContent{Form: form.read(q.query, p.JSON), Action: form.path, Self: self, At: q.value("at")}
 		for _, f := range []*pointForm{accessForm, visibilityForm, gatewayForm} {
-			c.Points = append(c.Points, tab{Name: strings.ToUpper(f.point[:1]) + f.point[1:], Href: f.path, Current: f == form})
+			c.Points = append(c.Points, piece.Tab{Name: strings.ToUpper(f.point[:1]) + f.point[1:], Href: f.path, Current: f == form})
 		}
 		c.Form.setSelf(self)
 		if form == gatewayForm && !self {
@@ -112,7 +103,7 @@ func (p *page) ask(form *pointForm) content {
 		if form == accessForm && !self && c.Form.request == nil && !c.Form.wrong {
 			c.Example = exampleOf(q)
 		}
-		shown.Content = c
+		shown.Content = &c
 		return shown, nil
 	}
 }
@@ -208,77 +199,4 @@ func (c *askContent) answer(ctx context.Context, q *question, form *pointForm) e
 func isReason(err error, reason console.Reason) bool {
 	var refused *console.Error
 	return errors.As(err, &refused) && refused.Reason == reason
-}
-
-func newAnswer(e *console.Explanation, q *question, form *pointForm, request json.RawMessage) *answer {
-	a := &answer{Explanation: e, Badge: badge(e.Outcome), IsAccess: form.point == "access", NoExcerpt: e.Note}
-	for i := range e.Excerpts {
-		shown := excerptOf(&e.Excerpts[i], e.Outcome)
-		if i == 0 {
-			a.Decisive = &shown
-		} else {
-			a.Binding = &shown
-		}
-	}
-	for i := range e.PodSecurity {
-		a.Scores = append(a.Scores, scoreOf(&e.PodSecurity[i]))
-	}
-	for _, s := range e.Steps {
-		a.Steps = append(a.Steps, rungOf(s, e.Outcome, form.point, q.caller.SeesAll))
-	}
-	for _, n := range e.Nearest {
-		a.Nearest = append(a.Nearest, link{Text: n.Text, Href: askHref(form.point, n.Request), Because: named(n.Matched.Kind, n.Matched.Namespace, n.Matched.Name), Source: n.Matched.Place()})
-	}
-	for _, w := range e.WhatIf {
-		a.WhatIf = append(a.WhatIf, whatIfOf(form.point, &w))
-	}
-	if a.IsAccess {
-		a.Subjects = subjectsOf(request, q.caller)
-	}
-	a.Carry = carry(q, form.point, request, e, q.value("at"))
-	return a
-}
-
-// stateWords are the words for the states of steps and policies.
-var stateWords = map[string]string{console.Decides: "decides", console.Late: "comes too late", console.NoMatch: "no match", console.NotAsked: "not asked"}
-
-// rungOf is a step with its state in words.
-func rungOf(s console.Step, outcome, point string, seesAll bool) rung {
-	r := rung{Step: s, Class: "past", State: stateWords[s.State]}
-	switch s.State {
-	case console.NoMatch:
-		if point == "gateway" {
-			r.State = "in force, did not decide" // all policies that are not denied permit
-		}
-	case console.Decides:
-		r.Class, r.Decides = badge(outcome).Class, true
-	case console.Late:
-		r.Class = "late"
-	}
-	r.More = max(0, len(s.Matched)-maxRules)
-	for i := range s.Matched[:len(s.Matched)-r.More] {
-		rule := rungRule{Matched: s.Matched[i]}
-		if seesAll {
-			rule.RoleHref = matchedRoleHref(&rule.Matched)
-		}
-		switch {
-		case point == "access", rule.Effect == console.Deny:
-			rule.Badge = effect(&rule.Matched)
-		case r.Decides:
-			rule.Badge = badge(outcome)
-		}
-		r.Rules = append(r.Rules, rule)
-	}
-	return r
-}
-
-func whatIfOf(point string, w *console.WhatIf) link {
-	l := link{Text: w.Text, Href: askHref(point, w.Request), Badge: badge(w.Outcome), Because: w.Reason}
-	if w.At != "" {
-		l.Href += "&at=" + url.QueryEscape(w.At)
-	}
-	if len(w.Matched) > 0 {
-		l.Because, l.Source = named(w.Matched[0].Kind, w.Matched[0].Namespace, w.Matched[0].Name), w.Matched[0].Place()
-	}
-	return l
 }

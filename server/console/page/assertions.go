@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // assertionsPath is the view of assertions.
@@ -36,7 +38,7 @@ type assertionsContent struct {
 // verdictRow is an assertion in words.
 type verdictRow struct {
 	console.Verdict
-	Badge      mark
+	Badge      piece.Mark
 	Open       bool
 	Requests   []witnessRow
 	Lines      []lineRow
@@ -46,7 +48,7 @@ type verdictRow struct {
 
 // witnessRow is a request that breaks an assertion.
 type witnessRow struct {
-	Badge      mark
+	Badge      piece.Mark
 	Text, Href string
 }
 
@@ -56,10 +58,95 @@ type lineRow struct{ Name, Source string }
 // exceptionRow is an exception, and how long it lasts.
 type exceptionRow struct{ Reason, Left string }
 
+func (c *assertionsContent) html() h.Node {
+	return piece.Div("stack",
+		h.If(c.Refused != "", warning("Refused", h.Text(c.Refused))),
+		h.If(c.State == "error", warning("Problem", h.Text("The assertions cannot be verified: "+c.Problem))),
+		h.If(c.Total > 0, piece.Ask(assertionsPath, "card line", "Filter", piece.Check("only", "Only those that fail", c.Only), h.Button(h.Text("Filter")))),
+		piece.Titled("assertions", piece.Heading("Assertions", c.counted()), c.listed()),
+		piece.Titled("try", h.Text("Try an assertion"), c.form(), refusal(c.Error), piece.Each(c.Tried, func(v *verdictRow) h.Node {
+			return h.Div(h.Role("status"), h.P(v.Badge.Pill(), h.Text(" "+v.Name)), v.proof())
+		})))
+}
+
+// counted says how many assertions fail.
+func (c *assertionsContent) counted() string {
+	switch {
+	case c.State == "pending":
+		return "pending: being verified"
+	case c.Failing == 1:
+		return "1 of " + piece.Number(c.Total) + " fails"
+	case c.Failing > 0:
+		return piece.Number(c.Failing) + " of " + piece.Number(c.Total) + " fail"
+	}
+	return piece.Plural(c.Total, "assertion")
+}
+
+// listed is the assertions with their verdicts.
+func (c *assertionsContent) listed() h.Node {
+	switch {
+	case len(c.Rows) > 0:
+		return h.Group{
+			h.Table(h.Class("stacked verdicts"), piece.LabelledBy("assertions"), piece.Head(piece.Columns("Verdict", "Assertion", "Written at")), h.TBody(piece.Each(c.Rows, (*verdictRow).html))),
+			h.If(c.More > 0, piece.P("muted", h.Text(piece.Plural(c.More, "assertion")+" more: writ verify lists all."))),
+		}
+	case c.State == "pending":
+		return piece.P("muted", h.Text("The assertions of the newest revision are being verified."))
+	case c.Total > 0:
+		return piece.P("muted", h.Text("No assertion fails. "), piece.A(assertionsPath, h.Text("Show all")))
+	}
+	return piece.P("muted", h.Text("The documents have no assertions. Try one below, and keep it in a document of kind Assertions."))
+}
+
+// form is the field of an assertion that is tried.
+func (c *assertionsContent) form() h.Node {
+	const hint = `as in a document, such as {name: secrets, never: allowed, of: {verb: get, resource: secrets}, unless: {holds: "group:admins"}}`
+	return h.Form(h.Class("rows"), h.Method("post"), h.Action(assertionsPath), h.EncType("multipart/form-data"), h.Aria("label", "Try an assertion"),
+		piece.Div("field", h.Label(h.For("f-text"), h.Text("Assertion")),
+			h.Textarea(h.ID("f-text"), h.Name("text"), h.Rows("8"), piece.Verbatim, h.Aria("describedby", "h-text"), h.If(c.Error != "", h.Aria("invalid", "true")), h.Text(c.Text)),
+			h.Span(h.Class("hint"), h.ID("h-text"), h.Text(hint))),
+		piece.P("line", piece.Submit("Verify")))
+}
+
+func (v *verdictRow) html() h.Node {
+	return h.Tr(piece.Td("nowrap", v.Badge.Pill()), piece.RowHead(h.Details(h.If(v.Open, opened), h.Summary(h.Text(v.Document+"/"+v.Name)), v.proof())), piece.Td("small", piece.Place(v.Source)))
+}
+
+// proof is why the verdict is so.
+func (v *verdictRow) proof() h.Node {
+	return h.Group{
+		h.P(h.Text(v.Text)),
+		piece.Each(v.Requests, (*witnessRow).html),
+		h.Iff(v.Witness != nil, func() h.Node {
+			w := v.Witness
+			return h.Group{
+				h.If(len(w.Place) > 0, h.P(h.Text("In namespace "+w.Place["namespace"]+"."))), h.If(w.Path != "", h.P(h.Text("On the path "+w.Path+"."))),
+				h.If(w.In == "expired", h.P(piece.Note("pill warn", "its exception has ended"))),
+			}
+		}),
+		h.If(v.At != "", piece.P("small muted", h.Text("At "+v.At+"."))),
+		piece.Each(v.Lines, func(l *lineRow) h.Node { return piece.P("small", h.Text(l.Name+" "), piece.Place(l.Source)) }),
+		h.If(len(v.Why) > 0, piece.P("small", h.Text("Not known because of: "+strings.Join(v.Why, ", ")+"."))),
+		piece.Each(v.Exceptions, func(e *exceptionRow) h.Node {
+			return piece.P("small", piece.Note("pill", e.Left), h.Text(" "+e.Reason))
+		}),
+		piece.Each(v.Notes, func(n *struct {
+			Text string `json:"text"`
+		}) h.Node {
+			return piece.P("small muted", h.Text("Note: "+n.Text+"."))
+		}),
+	}
+}
+
+func (w *witnessRow) html() h.Node {
+	return piece.Div("stack", h.P(w.Badge.Pill(), h.If(w.Href != "", h.Group{h.Text(" "), piece.A(w.Href, h.Text("Ask"))})),
+		h.Pre(piece.Region("code", "Request"), h.Text(w.Text)))
+}
+
 // verdictMarks are how verdicts look.
-var verdictMarks = map[string]mark{
-	"holds": {"allow", "check", "holds"}, "fails": {"deny", "cross", "fails"}, "excepted": {"rate", "clock", "excepted"},
-	"unknown": {"warn", "ask", "unknown"}, "vacuous": {"warn", "warning", "says nothing"},
+var verdictMarks = map[string]piece.Mark{
+	"holds": {Class: "allow", Icon: "check", Word: "holds"}, "fails": {Class: "deny", Icon: "cross", Word: "fails"}, "excepted": {Class: "rate", Icon: "clock", Word: "excepted"},
+	"unknown": {Class: "warn", Icon: "ask", Word: "unknown"}, "vacuous": {Class: "warn", Icon: "warning", Word: "says nothing"},
 }
 
 // assertions is the view of assertions.
@@ -120,7 +207,7 @@ func failingWords(s *console.AssertionsStatus) string {
 	if len(s.Failing) == 1 {
 		verb = " fails"
 	}
-	return number(len(s.Failing)) + " of " + plural(s.Verified, "assertion") + verb
+	return piece.Number(len(s.Failing)) + " of " + piece.Plural(s.Verified, "assertion") + verb
 }
 
 func rowOfVerdict(v *console.Verdict, now time.Time) verdictRow {
@@ -131,7 +218,7 @@ func rowOfVerdict(v *console.Verdict, now time.Time) verdictRow {
 	if w := v.Witness; w != nil {
 		row.At = w.At.UTC().Format(timeForm)
 		for _, r := range w.Requests {
-			one := witnessRow{Badge: marks[r.Outcome], Text: string(r.Request), Href: askHref(v.Point, r.Request)}
+			one := witnessRow{Badge: piece.Marks[r.Outcome], Text: string(r.Request), Href: askHref(v.Point, r.Request)}
 			switch r.World {
 			case "without":
 				one.Badge.Word += " without these documents"
@@ -146,7 +233,7 @@ func rowOfVerdict(v *console.Verdict, now time.Time) verdictRow {
 		row.Lines = append(row.Lines, lineRow{name, d.Source})
 	}
 	for _, e := range v.Exceptions {
-		row.Exceptions = append(row.Exceptions, exceptionRow{e.Reason, plural(int(e.Until.Sub(now).Hours()/24), "day") + " left"})
+		row.Exceptions = append(row.Exceptions, exceptionRow{e.Reason, piece.Plural(int(e.Until.Sub(now).Hours()/24), "day") + " left"})
 	}
 	return row
 }
@@ -219,5 +306,5 @@ func assertionsInShort(s *console.AssertionsStatus) (text string, fails bool) {
 	case s.Code != "":
 		return s.Code, true
 	}
-	return plural(s.Verified, "assertion") + ", none fails", false
+	return piece.Plural(s.Verified, "assertion") + ", none fails", false
 }

@@ -3,19 +3,22 @@ package page
 import (
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // changesContent is what changed, and what two revisions decide differently.
 type changesContent struct {
-	Tabs       []tab
+	Tabs       []piece.Tab
 	Timeline   *timeline
 	Revisions  []revisionRow
 	Comparable bool
@@ -30,78 +33,63 @@ type revisionRow struct {
 	IsFrom, IsTo bool
 }
 
-// timeline is the picture of revisions, oldest left.
-type timeline struct {
-	Label string
-	// Least is the least width, at which times do not overlap.
-	Least string
-	Bars  []timelineBar
-	Marks []timelineMark
+func (c *changesContent) html() h.Node {
+	heading := h.Group{h.Text("Difference")}
+	if c.From != "" {
+		heading = append(heading, h.Text(" "), piece.Span("small muted", h.Code(h.Text(piece.Short(c.From))), h.Text(" to "), h.Code(h.Text(piece.Short(c.To)))))
+	}
+	return h.Group{
+		piece.Tabs("Changes", c.Tabs),
+		piece.Div("stack",
+			piece.Card("Revisions by time", h.Div(piece.Region("scroll times", "Timeline, scrolls"), c.Timeline.html()),
+				h.Ul(h.Class("key"), h.Li(piece.Key("allow", "2"), h.Text("classes of requests that gain or relax")), h.Li(piece.Key("deny", "2"), h.Text("that lose or tighten")),
+					h.Li(h.SVG(h.Attrs("viewBox", "0 0 10 10", "aria-hidden", "true"), h.El("path", h.Attrs("d", "M5 0l5 10H0z", "class", "fill-warn"))), h.Text("refused, nothing changed")))),
+			piece.Div("grid two",
+				piece.Card("Difference", h.If(c.Pending, busy), piece.H2("difference", heading), c.compared()),
+				piece.Titled("revisions", h.Text("Revisions"), h.Form(h.Method("get"), h.Action(changesPath), h.Aria("label", "Compare"),
+					h.Table(h.Class("revisions"), piece.LabelledBy("revisions"), piece.Head(piece.Columns("From", "To", "Revision")), h.TBody(piece.Each(c.Revisions, (*revisionRow).html))),
+					h.P(h.Button(h.Class("main"), h.If(!c.Comparable, h.Disabled()), h.Text("Compare"))))))),
+	}
 }
 
-// timelineBar is what changed with a revision.
-type timelineBar struct {
-	X, Up, UpHeight, DownHeight string
-	Title                       string
-	At                          time.Time
+// compared is the difference, or why none is shown.
+func (c *changesContent) compared() h.Node {
+	again := changesPath + "?" + url.Values{"from": {c.From}, "to": {c.To}}.Encode()
+	switch {
+	case c.Pending:
+		return h.Group{
+			h.P(h.Role("status"), h.Text("The revisions are being compared. The view asks again.")),
+			piece.P("line", piece.Button(again, "Ask again"), h.A(h.Class("button"), h.Role("button"), h.Href(changesPath), h.Text("Stop"))),
+		}
+	case c.Diff != nil:
+		return c.Diff.html()
+	case c.Comparable:
+		return piece.P("empty", h.Text("Choose two revisions and press Compare."))
+	case len(c.Revisions) == 0:
+		return piece.P("empty", h.Text("No revision is served yet. Revisions stand here once documents are served."))
+	}
+	return piece.P("empty", h.Text("There is one revision. Its changes stand here when the documents change."))
 }
 
-// timelineMark is a refusal.
-type timelineMark struct{ X, Title string }
-
-// difference is a comparison in words.
-type difference struct {
-	Same bool
-	// Until is when Same ends to be known, empty without such a time.
-	Until  string
-	Claim  []string
-	Counts []bar
-	Rows   []differenceRow
-	More   int
-	Notes  []string
-	Texts  []console.TextDiff
-	// Folded are the rows after the first ones.
-	Folded []differenceRow
-	// MoreLines is how many lines of Texts are left out.
-	MoreLines int
+func (r *revisionRow) html() h.Node {
+	short := piece.Short(r.Revision.Revision)
+	choice := func(name, label string, isChosen bool) h.Node {
+		return h.Td(h.Input(h.Type("radio"), h.Name(name), h.Value(short), h.Aria("label", label+" "+short), h.If(isChosen, h.Checked())))
+	}
+	var commits h.Node = piece.Each(r.Commits, commitLines)
+	if len(r.Commits) == 0 && r.Commit != "" {
+		commits = h.Group{h.Br(), piece.Span("small muted", h.Text("commit "), h.Code(h.Text(piece.Short(r.Commit))))}
+	}
+	return h.Tr(choice("from", "From", r.IsFrom), choice("to", "To", r.IsTo), h.Td(h.Code(h.Class("nowrap"), h.Text(short)),
+		h.If(r.Sequence != 0, h.Group{h.Text(" "), piece.Note("muted", "#"+strconv.FormatInt(r.Sequence, 10))}), h.If(r.Active, h.Group{h.Text(" "), piece.Note("pill allow", "served")}),
+		commits, h.Br(), piece.Span("small muted nowrap", piece.Time(r.Since, "2 Jan 15:04:05", false))))
 }
 
-// differenceRow is a group of decisions that differ in the same way.
-type differenceRow struct {
-	// Summary is the change in one sentence.
-	Summary string
-	// Title lists what the sentence counts, shown on demand; empty if it counts nothing.
-	Title         string
-	Before, After mark
-	Causes        []cause
-	// Href is the address of a request that is decided differently.
-	Href string
-	// Subjects lead to some of the subjects that are affected, and More is how many others are.
-	Subjects []tab
-	More     int
-	// From is the time from which the decisions differ, if that is later.
-	From string
-	// Possible marks what may happen, but was not found.
-	Possible bool
-	Accepted bool
-}
-
-// cause is a document that is responsible.
-type cause struct {
-	Name, What, Source string
-	// Plain is true if the place is not one of the served documents.
-	Plain bool
+func commitLines(c *console.Commit) h.Node {
+	return h.Group{h.Br(), h.Text(c.Message), h.Br(), piece.Span("small muted", h.Text(c.Author+", commit "), h.Code(h.Class("nowrap"), h.Text(piece.Short(c.Commit))), h.If(c.Source != "", h.Text(" of "+c.Source)))}
 }
 
 const changesPath = "/page/changes"
-
-// maxDifferences bounds the rows of a view, and maxTextLines its lines of documents.
-const (
-	maxDifferences   = 100
-	firstDifferences = 8
-	maxTextLines     = 1000
-	fewAffected      = 3
-)
 
 // changes is the view of revisions and of what two of them decide differently.
 func changes(ctx context.Context, q *question) (frame, error) {
@@ -116,7 +104,7 @@ func changes(ctx context.Context, q *question) (frame, error) {
 		shown.Live = "revision"
 	}
 	if !isAsked && c.Comparable { // the last change
-		c.From, c.To, isAsked = short(revisions.Revisions[1].Revision), short(revisions.Revisions[0].Revision), true
+		c.From, c.To, isAsked = piece.Short(revisions.Revisions[1].Revision), piece.Short(revisions.Revisions[0].Revision), true
 	}
 	if isAsked {
 		diff, err := q.Diff(ctx, q.caller, c.From, c.To)
@@ -147,90 +135,28 @@ func changes(ctx context.Context, q *question) (frame, error) {
 		}
 		c.Revisions = append(c.Revisions, row)
 	}
-	shown.Content = c
+	shown.Content = &c
 	return shown, nil
 }
 
-// kindWords are the kinds of changes, most dangerous first, with their classes and words.
-var kindWords = []struct{ kind, class, word string }{
-	{"gain", "allow", "gained"}, {"relax", "allow", "relaxed"}, {"loss", "deny", "lost"}, {"tighten", "deny", "tightened"}, {"other", "warn", "other"},
+// timeline is the picture of revisions, oldest left.
+type timeline struct {
+	Label string
+	// Least is the least width, at which times do not overlap.
+	Least string
+	Bars  []timelineBar
+	Marks []timelineMark
 }
 
-// afterTime returns a title without the time from which it holds, which a row shows apart.
-func afterTime(title string) string {
-	_, rest, _ := strings.Cut(title, "Z: ")
-	return rest
+// timelineBar is what changed with a revision.
+type timelineBar struct {
+	X, Up, UpHeight, DownHeight string
+	Title                       string
+	At                          time.Time
 }
 
-func differenceOf(d *console.Diff) *difference {
-	out := &difference{Claim: strings.Split(strings.TrimSpace(d.Claim()), "\n"), Notes: d.Notes}
-	out.showTexts(d.Texts)
-	for _, k := range kindWords {
-		if n := d.Summary[k.kind]; n > 0 {
-			out.Counts = append(out.Counts, bar{Class: k.class, Word: k.word, Count: float64(n)})
-		}
-	}
-	groups := d.Groups
-	if len(groups) > maxDifferences {
-		out.More = len(groups) - maxDifferences
-		groups = groups[:maxDifferences]
-	}
-	out.Same = len(groups) == 0
-	if t := d.Coverage.Until; t != nil {
-		out.Until = t.Format(time.RFC3339)
-	}
-	for _, g := range groups {
-		row := differenceRow{Summary: strings.TrimSuffix(g.Summary, " (possible)"), Title: g.Title, Possible: true}
-		affected := make(map[string]bool)
-		for _, class := range d.Classes {
-			if !slices.Contains(g.Classes, class.ID) {
-				continue
-			}
-			row.Accepted = row.Accepted || class.Accepted
-			if class.ID == g.Classes[0] && class.At != nil && class.At.After(d.Now) {
-				row.From = class.At.Format(time.RFC3339)
-				row.Summary, row.Title = afterTime(row.Summary), afterTime(row.Title)
-			}
-			for _, t := range class.Transitions {
-				for _, p := range t.Affected.Principals {
-					affected[p] = affected[p] || t.Change == g.Change
-				}
-				if row.Possible || t.Change == g.Change && row.Href == "" {
-					row.Before, row.After, row.Possible = badge(t.From), badge(t.To), false
-					row.Href = askHref(class.Point, encode(t.Witness.Request))
-				}
-			}
-		}
-		for _, p := range slices.Sorted(maps.Keys(affected)) {
-			if len(row.Subjects) == fewAffected {
-				row.More = len(affected) - fewAffected
-				break
-			}
-			row.Subjects = append(row.Subjects, tab{Name: principalWords(p), Href: subjectHref(p)})
-		}
-		for _, found := range g.Causes {
-			row.Causes = append(row.Causes, cause{named(found.Kind, found.Namespace, found.Name), found.What, found.Source, false})
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	if len(out.Rows) > firstDifferences {
-		out.Rows, out.Folded = out.Rows[:firstDifferences], out.Rows[firstDifferences:]
-	}
-	return out
-}
-
-// showTexts adds the lines of documents that differ, as far as they fit.
-func (d *difference) showTexts(texts []console.TextDiff) {
-	left := maxTextLines
-	for _, t := range texts {
-		shown := min(left, len(t.Lines))
-		d.MoreLines += len(t.Lines) - shown
-		if left -= shown; shown > 0 {
-			t.Lines = t.Lines[:shown]
-			d.Texts = append(d.Texts, t)
-		}
-	}
-}
+// timelineMark is a refusal.
+type timelineMark struct{ X, Title string }
 
 // Sizes of the timeline.
 const (
@@ -240,6 +166,31 @@ const (
 	timelineDown   = 26.0
 	timelineWidest = 24 // revisions and refusals
 )
+
+func (t *timeline) html() h.Node {
+	return h.Group{
+		h.SVG(h.Attrs("class", "least", "width", t.Least, "height", "1", "aria-hidden", "true")),
+		h.SVG(h.Attrs("class", "timeline", "height", "100", "role", "img", "aria-label", "Timeline"), h.TitleEl(h.Text(t.Label)),
+			h.El("rect", h.Attrs("class", "edge", "y", "39.5", "width", "100%", "height", "1")),
+			piece.Each(t.Bars, (*timelineBar).html),
+			piece.Each(t.Marks, func(m *timelineMark) h.Node {
+				return moment(m.X, m.Title, h.El("path", h.Attrs("d", "M0 30l9 16h-18z", "class", "fill-warn")))
+			})),
+	}
+}
+
+// moment is what stands at a time of the picture.
+func moment(x, title string, children ...h.Node) h.Node {
+	return h.SVG(h.Attrs("class", "moment", "x", x), h.TitleEl(h.Text(title)), h.Group(children))
+}
+
+func (b *timelineBar) html() h.Node {
+	return moment(b.X, b.Title,
+		h.El("rect", h.Attrs("x", "-9", "y", b.Up, "width", "18", "height", b.UpHeight, "rx", "2", "class", "fill-allow")),
+		h.El("rect", h.Attrs("x", "-9", "y", "41", "width", "18", "height", b.DownHeight, "rx", "2", "class", "fill-deny")),
+		h.El("circle", h.Attrs("cy", "40", "r", "3", "class", "fill-none")),
+		h.El("text", h.Attrs("y", "82"), h.Text(b.At.UTC().Format("2 Jan"))), h.El("text", h.Attrs("y", "95"), h.Text(b.At.UTC().Format("15:04"))))
+}
 
 // timelineOf draws revisions and refusals by their time.
 func timelineOf(r *console.Revisions) *timeline {
@@ -253,16 +204,16 @@ func timelineOf(r *console.Revisions) *timeline {
 	most := 1
 	for i := range r.Revisions {
 		v := &r.Revisions[i]
-		moments = append(moments, moment{at: v.Since, summary: v.Summary, name: short(v.Revision)})
+		moments = append(moments, moment{at: v.Since, summary: v.Summary, name: piece.Short(v.Revision)})
 		most = max(most, v.Summary["gain"]+v.Summary["relax"], v.Summary["loss"]+v.Summary["tighten"])
 	}
 	for _, refused := range r.Refused {
-		moments = append(moments, moment{at: refused.Time, refused: plural(refused.Errors, "error")})
+		moments = append(moments, moment{at: refused.Time, refused: piece.Plural(refused.Errors, "error")})
 	}
 	slices.SortStableFunc(moments, func(a, b moment) int { return a.at.Compare(b.at) })
 	moments = moments[max(0, len(moments)-timelineWidest):]
 	t := &timeline{
-		Label: plural(len(r.Revisions), "revision") + ", newest right: above the line how many classes of requests gain or relax, below it how many lose or tighten; " + plural(len(r.Refused), "refusal"),
+		Label: piece.Plural(len(r.Revisions), "revision") + ", newest right: above the line how many classes of requests gain or relax, below it how many lose or tighten; " + piece.Plural(len(r.Refused), "refusal"),
 		Least: decimal(float64(max(1, len(moments)) * timelineStep)),
 	}
 	for i, m := range moments {
@@ -275,7 +226,7 @@ func timelineOf(r *console.Revisions) *timeline {
 		up := height(wider, most, timelineUp)
 		t.Bars = append(t.Bars, timelineBar{
 			X: x, At: m.at, Up: decimal(timelineBase - 1 - up), UpHeight: decimal(up), DownHeight: decimal(height(narrower, most, timelineDown)),
-			Title: "revision " + m.name + ": " + plural(wider, "class") + " wider, " + plural(narrower, "class") + " narrower",
+			Title: "revision " + m.name + ": " + piece.Plural(wider, "class") + " wider, " + piece.Plural(narrower, "class") + " narrower",
 		})
 	}
 	return t

@@ -4,15 +4,21 @@
 //
 // # Design
 //
-// Each view is one URL, and the server renders it whole with html/template: the state is
-// in the path and in the query, so that back, reload and another browser show the same
-// picture. A framework in the browser needs a second model of the data, and files that
-// are built and not reviewed.
+// Each view is one URL, and the server renders it whole: the state is in the path and in the
+// query, so that back, reload and another browser show the same picture. A framework in the
+// browser needs a second model of the data, and files that are built and not reviewed.
+//
+// HTML is written by functions of Go, beside the data that they show: a view that does not fit
+// its data does not compile. html/template calls methods by their names, so that a program with
+// it keeps every method of its types and is a fifth larger. What html/template has more is that
+// it escapes scripts and styles by their own rules. A page has neither: the policy for its
+// content forbids them, and package html has no way to write them. What is left are texts and
+// attributes, which are escaped, and addresses, which are those of this server or "#".
 //
 // Scripts add comfort: completion, live changes, copying, the keyboard and the theme.
 // Navigation is the browser's own; a script only replaces the content of main when a new
-// revision is served. Pictures are SVG: Go computes numbers, and templates print them, so
-// that no value reaches a document unescaped.
+// revision is served. Pictures are SVG: Go computes numbers, and elements have
+// them as attributes, so that no value reaches a document unescaped.
 //
 // The page is the outermost handler. It answers for its own paths and passes all others
 // on with the credentials of the session, so that the endpoints behind it authenticate a

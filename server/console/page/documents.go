@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"net/url"
 	"path"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // documentsContent is the start of the documents: rules by how often they decided.
@@ -40,6 +41,68 @@ type node struct {
 	// Class is deny if one of the mistakes is an error.
 	Class string
 	Nodes []node
+}
+
+func (c *documentsContent) html() h.Node {
+	empty := "No documents are served. Files with policies stand here."
+	if c.Search != "" {
+		empty = "No file has “" + c.Search + "” in its name."
+	}
+	return piece.Div("grid docs",
+		h.Nav(h.Class("card"), h.Aria("label", "Files"), piece.Ask("/page/documents", "line", "Search files", words("search", "Search files", c.Search), h.Button(h.Text("Search"))),
+			h.Ul(h.Class("tree"), tree(c.Tree)), h.If(len(c.Tree) == 0, piece.P("muted", h.Text(empty)))),
+		piece.Card("Rules", piece.H2("rules", piece.Heading("Rules by how often they decided", piece.Plural(c.Total, "rule"))),
+			piece.Ask("/page/documents", "line", "Filter", piece.Check("never", "Only those that never decided", c.Never), h.Button(h.Text("Filter"))),
+			c.rules(), piece.Div("pages", piece.Pages(c.First, "", c.Next))))
+}
+
+// words is a field of a filter.
+func words(key, label, value string) h.Node {
+	return (&piece.Input{Key: key, Label: label, Value: value}).HTML()
+}
+
+func (c *documentsContent) rules() h.Node {
+	if len(c.Rules) > 0 {
+		return h.Table(h.Class("stacked counted"), h.Aria("label", "Rules by how often they decided"),
+			piece.Head(piece.Columns("Rule", "Where"), piece.NumberColumn("Decided"), piece.HiddenColumn("Share")), h.TBody(piece.Each(c.Rules, (*ruleRow).html)))
+	}
+	if c.Never {
+		return piece.P("empty", h.Text("Every rule decided at least once."))
+	}
+	return piece.P("empty", h.Text("No rules. Roles and deny policies would stand here."))
+}
+
+func (r *ruleRow) html() h.Node {
+	name := h.Text(piece.Named(r.Kind, r.Namespace, r.Name))
+	if r.Family != "" {
+		name = piece.A(roleHref(r.Family, r.Namespace, r.Name), name)
+	}
+	index := ruleIndex(r.Rule.Rule)
+	return h.Tr(piece.RowHead(name, h.If(index != "", h.Text(", "+index))), piece.Td("where", piece.Place(r.Source)), piece.Td("num", decided(r.Decided)),
+		piece.Td("share", h.SVG(h.Attrs("class", "meter", "viewBox", "0 0 100 8", "preserveAspectRatio", "none", "aria-hidden", "true"),
+			h.El("rect", h.Attrs("width", r.Width, "height", "8", "class", "fill-accent")))))
+}
+
+// decided is how often a rule decided.
+func decided(times uint64) h.Node {
+	if times == 0 {
+		return piece.Note("pill", "never")
+	}
+	return h.Group{h.Text(piece.Number(times)), piece.Note("narrow", " × decided")}
+}
+
+// tree is the entries of a folder.
+func tree(nodes []node) h.Node { return piece.Each(nodes, (*node).html) }
+
+func (n *node) html() h.Node {
+	switch {
+	case n.Folder && n.Open:
+		return h.Li(piece.Note("folder", n.Name), h.Ul(tree(n.Nodes)))
+	case n.Folder:
+		return h.Li(piece.A(n.Href, h.Span(h.Text(n.Name+"/ "), piece.Note("muted", piece.Number(n.Hidden)+" entries"))))
+	}
+	return h.Li(h.A(h.Href(n.Href), piece.Current(n.Current), h.Span(h.Text(n.Name)),
+		h.If(n.Mistakes > 0, piece.Span("pill "+n.Class, h.Text(strconv.Itoa(n.Mistakes)), piece.Note("hidden", " diagnostics")))))
 }
 
 // documents is the view of all files.
@@ -75,7 +138,7 @@ func documents(_ context.Context, q *question) (frame, error) {
 	if q.value("after") != "" {
 		c.First = withValue("/page/documents", q.query, "after", "")
 	}
-	return frame{Title: "Documents", Lead: "What is served, as it is written, and which of it decides.", Content: c}, nil
+	return frame{Title: "Documents", Lead: "What is served, as it is written, and which of it decides.", Content: &c}, nil
 }
 
 // wideFolder is how many entries a folder shows without being opened, openFolder how many
@@ -100,7 +163,7 @@ func treeOf(files []console.File, current string, open []string) []node {
 		if f.Errors > 0 {
 			class = "deny"
 		}
-		at.Nodes = append(at.Nodes, node{Name: parts[len(parts)-1], Href: documentHref(f.File), Current: f.File == current, Mistakes: f.Diagnostics, Class: class})
+		at.Nodes = append(at.Nodes, node{Name: parts[len(parts)-1], Href: piece.DocumentHref(f.File), Current: f.File == current, Mistakes: f.Diagnostics, Class: class})
 	}
 	wide := wideFolder
 	if len(files) > manyFiles {
@@ -136,10 +199,10 @@ func (n *node) crop(current string) {
 	to := from + openFolder
 	shown := slices.Clone(n.Nodes[from:to])
 	if from > 0 {
-		shown = slices.Insert(shown, 0, node{Name: number(from) + " entries before", Href: n.Nodes[from-1].Href})
+		shown = slices.Insert(shown, 0, node{Name: piece.Number(from) + " entries before", Href: n.Nodes[from-1].Href})
 	}
 	if to < len(n.Nodes) {
-		shown = append(shown, node{Name: number(len(n.Nodes)-to) + " entries after", Href: n.Nodes[to].Href})
+		shown = append(shown, node{Name: piece.Number(len(n.Nodes)-to) + " entries after", Href: n.Nodes[to].Href})
 	}
 	n.Nodes = shown
 }
@@ -175,13 +238,36 @@ type documentContent struct {
 	File string
 	// Note is why the text is missing.
 	Note          string
-	Lines         []codeLine
+	Lines         []piece.Line
 	Objects       []console.Object
 	From, To      int
 	Total         int
 	Earlier, Next string
-	Diagnostics   []diagnostic
+	Diagnostics   []piece.Diagnostic
 	More          int // diagnostics that stand at their lines alone, if above zero
+}
+
+func (c *documentContent) html() h.Node {
+	link := func(href, name string) h.Node { return h.If(href != "", h.P(piece.A(href, h.Text(name)))) }
+	return piece.Div("grid docs",
+		h.Nav(h.Class("card"), h.Aria("label", "Files"), h.Ul(h.Class("tree"), h.Li(piece.A("/page/documents", h.Text("All rules"))), tree(c.Tree))),
+		piece.Div("stack",
+			h.If(len(c.Diagnostics) > 0, piece.Titled("diagnostics", h.Text("Diagnostics"), h.Ul(h.Class("said"), piece.Each(c.Diagnostics, atLine)),
+				h.If(c.More > 0, piece.P("muted", h.Text(piece.Plural(c.More, "diagnostic")+" more at their lines."))))),
+			h.If(c.Note != "", piece.P("card muted", h.Text(c.Note))),
+			link(c.Earlier, "Earlier lines"),
+			h.If(len(c.Lines) > 0, h.Section(h.Class("source"), h.Aria("label", "Document"), h.Div(piece.Region("code document", "Text of "+c.File), piece.Lines(c.Lines)))),
+			link(c.Next, "Later lines")))
+}
+
+// atLine is a mistake with the line of the file that is shown.
+func atLine(d *piece.Diagnostic) h.Node {
+	at := h.Text(d.Place)
+	if d.Href != "" {
+		at = h.A(h.Class("place"), h.Href(d.Href), h.Textf("line %d", d.Line))
+	}
+	return h.Li(piece.Note("pill "+d.Class, d.Severity), h.Text(" "), at, h.Text(": "+d.Message+" "),
+		piece.Span("muted small", h.Text("("), h.Code(h.Text(d.Code)), h.Text(")"), h.If(d.Hint != "", h.Text(" "+sentence(d.Hint)))))
 }
 
 // document is the view of one file.
@@ -206,7 +292,7 @@ func document(_ context.Context, q *question) (frame, error) {
 		From: d.From, To: d.From + len(d.Lines) - 1, Total: d.Total,
 	}
 	for i := range d.Diagnostics {
-		c.Diagnostics = append(c.Diagnostics, diagnosticOf(&d.Diagnostics[i]))
+		c.Diagnostics = append(c.Diagnostics, piece.DiagnosticOf(&d.Diagnostics[i]))
 	}
 	c.Lines = linesOf(d, c.Diagnostics, line)
 	from, to := window(c.Lines, line-d.From)
@@ -220,43 +306,43 @@ func document(_ context.Context, q *question) (frame, error) {
 	if c.More = len(c.Diagnostics) - fewDiagnostics; c.More > 0 {
 		c.Diagnostics = c.Diagnostics[:fewDiagnostics]
 	}
-	return frame{Title: path.Base(d.File), Lead: d.File, Content: c}, nil
+	return frame{Title: path.Base(d.File), Lead: d.File, Content: &c}, nil
 }
 
 // maxElements bounds the elements of a text: a browser lays out more only slowly.
 const maxElements = 3500
 
 // window is the lines around the one at an index that have at most maxElements elements.
-func window(lines []codeLine, at int) (from, to int) {
+func window(lines []piece.Line, at int) (from, to int) {
 	if at < 0 || at >= len(lines) {
 		at = 0
 	}
 	from, to = at, at
 	for left := maxElements; left > 0 && (from > 0 || to < len(lines)); {
 		if to < len(lines) {
-			left -= lines[to].elements()
+			left -= lines[to].Elements()
 			to++
 		}
 		if from > 0 && left > 0 {
 			from--
-			left -= lines[from].elements()
+			left -= lines[from].Elements()
 		}
 	}
 	return from, to
 }
 
-func hrefAt(file string, line int) string { return lineHref(file + ":" + strconv.Itoa(line)) }
+func hrefAt(file string, line int) string { return piece.LineHref(file + ":" + strconv.Itoa(line)) }
 
 // linesOf is the text with counts at rules and diagnostics at their lines.
-func linesOf(d *console.Document, diagnostics []diagnostic, marked int) []codeLine {
+func linesOf(d *console.Document, diagnostics []piece.Diagnostic, marked int) []piece.Line {
 	gutters := make(map[int]console.RuleLine)
-	holders := make(map[int]tab)
+	holders := make(map[int]piece.Tab)
 	for _, o := range d.Documents {
 		if o.Family != "" {
-			holders[o.Line] = tab{Name: "who holds it", Href: roleHref(o.Family, o.Namespace, o.Name)}
+			holders[o.Line] = piece.Tab{Name: "who holds it", Href: roleHref(o.Family, o.Namespace, o.Name)}
 		}
 		if b := o.Binds; b != nil {
-			holders[o.Line] = tab{Name: "binds " + named(b.Kind, b.Namespace, b.Name), Href: roleHref(b.Family, b.Namespace, b.Name)}
+			holders[o.Line] = piece.Tab{Name: "binds " + piece.Named(b.Kind, b.Namespace, b.Name), Href: roleHref(b.Family, b.Namespace, b.Name)}
 		}
 		for _, r := range o.Rules {
 			sum := gutters[r.Line]
@@ -264,19 +350,19 @@ func linesOf(d *console.Document, diagnostics []diagnostic, marked int) []codeLi
 			gutters[r.Line] = sum
 		}
 	}
-	said := make(map[int][]diagnostic)
+	said := make(map[int][]piece.Diagnostic)
 	for _, found := range diagnostics {
 		said[found.Line] = append(said[found.Line], found)
 	}
-	lines := make([]codeLine, 0, len(d.Lines))
+	lines := make([]piece.Line, 0, len(d.Lines))
 	for i, text := range d.Lines {
 		n := d.From + i
-		l := codeLine{Number: n, ID: "L" + strconv.Itoa(n), Href: hrefAt(d.File, n), Parts: partsOf(text, tokensAt(d.Tokens, i)), Diagnostics: said[n], Holders: holders[n]}
+		l := piece.Line{Number: n, ID: "L" + strconv.Itoa(n), Href: hrefAt(d.File, n), Parts: piece.PartsOf(text, piece.TokensAt(d.Tokens, i)), Diagnostics: said[n], Holders: holders[n]}
 		if n == marked {
 			l.Class, l.Current = "hit", true
 		}
 		if counted, isRule := gutters[n]; isRule {
-			l.Gutter, l.Never = gutterOf(counted.Decided)
+			l.Gutter = gutterOf(counted.Decided)
 		}
 		lines = append(lines, l)
 	}
@@ -284,12 +370,12 @@ func linesOf(d *console.Document, diagnostics []diagnostic, marked int) []codeLi
 }
 
 // gutterOf says how often a rule decided.
-func gutterOf(decided uint64) (text string, never bool) {
+func gutterOf(decided uint64) string {
 	switch decided {
 	case 0:
-		return "never decided", true
+		return "never decided"
 	case 1:
-		return "decided once", false
+		return "decided once"
 	}
-	return fmt.Sprintf("decided %s times", number(decided)), false
+	return "decided " + piece.Number(decided) + " times"
 }

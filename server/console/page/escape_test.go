@@ -4,20 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
-	"text/template"
 
 	"golang.org/x/net/html"
 )
 
-// FuzzEscape puts a text where documents and requests have names: no template prints it
-// as markup.
+// FuzzEscape puts a text where documents and requests have names: no view prints it as
+// markup.
 func FuzzEscape(f *testing.F) {
 	for _, seed := range []string{
-		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'onmouseover='x`, `javascript:alert(1)`, "</title><svg/onload=x>",
-		"`", "{{.}}", "&lt;", "\u2028", "</textarea><b>", "--><b>", "%3Cb%3E", "a b", "\x00",
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'onmouseover='x`, `javascript:alert(1)`, `data:text/html,<b>`, `//evil.example/`, "</title><svg/onload=x>",
+		"`", "{{.}}", "&lt;", "\u2028", "</textarea><b>", "--><b>", "%3Cb%3E", "a b", "\x00", "",
 	} {
 		f.Add(seed)
 	}
@@ -50,12 +51,41 @@ func FuzzEscape(f *testing.F) {
 			}
 			u.RawQuery = query.Encode()
 			w := get(h, u.String())
+			if w.Code == http.StatusFound { // the address without a text that is empty
+				w = get(h, w.Header().Get("Location"))
+			}
 			checkElements(t, tt.name, w.Body.String())
 		}
 	})
 }
 
-// elements are those that templates have.
+// inFiles are files of the recorded answers, and their lines.
+var inFiles = regexp.MustCompile(`"[\w/.-]+\.yaml((:\d+)*")`)
+
+// Documents may be in files that are called like scripts and hosts: links lead to the view of
+// the file all the same.
+func TestAddressesOfDocuments(t *testing.T) {
+	for _, file := range []string{"javascript:alert(1)", "data:text/html,<script>alert(1)</script>", "//evil.example/a.yaml", " javascript:alert(1)"} {
+		o := options(t)
+		r := record(t)
+		for name, answer := range r.answers {
+			r.answers[name] = inFiles.ReplaceAll(answer, []byte(`"`+file+`$1`))
+		}
+		o.Console = r
+		h := New(o)
+		links := 0
+		for _, tt := range shown {
+			document := get(h, tt.target).Body.String()
+			checkElements(t, tt.name, document)
+			links += strings.Count(document, `href="`+html.EscapeString((&url.URL{Path: "/page/documents/" + file}).EscapedPath()))
+		}
+		if links < 20 {
+			t.Errorf("%s: %d links lead to the file, want more", file, links)
+		}
+	}
+}
+
+// elements are those that views have.
 var elements = map[string]bool{}
 
 func init() {
@@ -74,7 +104,7 @@ func checkElements(t *testing.T, name, document string) {
 	}
 }
 
-// foreignMarkup returns what templates do not have.
+// foreignMarkup returns what views do not have.
 func foreignMarkup(document string) (faults []string) {
 	z := html.NewTokenizer(strings.NewReader(document))
 	scripts := 0
@@ -106,19 +136,14 @@ func foreignMarkup(document string) (faults []string) {
 	return faults
 }
 
-// A template that prints a name raw is found.
+// A view that prints a name raw is found.
 func TestForeignMarkup(t *testing.T) {
 	const scripts = `<script src="/page/assets/a.js"></script><script src="/page/assets/b.js"></script>`
-	raw := template.Must(template.New("").Parse(scripts + `<p>{{.}}</p>`))
 	for name, want := range map[string]string{
 		"ada": "", `<b>ada</b>`: "element b", `<img src=x onerror=alert(1)>`: `attribute src="x"`, `<a href="javascript:alert(1)">`: `attribute href="javascript:alert(1)"`,
 		`<script>alert(1)</script>`: "3 scripts, want 2", `<p style="color:red">`: `attribute style="color:red"`,
 	} {
-		var document strings.Builder
-		if err := raw.Execute(&document, name); err != nil {
-			t.Fatal(err)
-		}
-		if got := foreignMarkup(document.String()); (want == "") != (len(got) == 0) || want != "" && got[0] != want {
+		if got := foreignMarkup(scripts + "<p>" + name + "</p>"); (want == "") != (len(got) == 0) || want != "" && got[0] != want {
 			t.Errorf("%s printed raw: got %q, want %q", name, got, want)
 		}
 	}

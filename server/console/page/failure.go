@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // failure is why a view is not shown: a sentence for its reader, and what to do. The zero
@@ -16,14 +18,14 @@ import (
 type failure struct {
 	status      int
 	title, text string
-	next        tab // what to do; without a name it is the start of the view
+	next        piece.Tab // what to do; without a name it is the start of the view
 }
 
 var (
 	notFound  = failure{status: http.StatusNotFound, title: "Not found", text: "The page has no such view."}
-	forbidden = failure{status: http.StatusForbidden, title: "Not permitted", text: "Only members of a group of --auditors may see this. Everybody may ask about themselves.", next: tab{Name: "Ask", Href: "/page/ask"}}
+	forbidden = failure{status: http.StatusForbidden, title: "Not permitted", text: "Only members of a group of --auditors may see this. Everybody may ask about themselves.", next: piece.Tab{Name: "Ask", Href: "/page/ask"}}
 	slow      = failure{status: http.StatusServiceUnavailable, title: "Too slow", text: "The view took longer than a second. Ask for less, or try again.", next: tryAgain}
-	tryAgain  = tab{Name: "Try again"}
+	tryAgain  = piece.Tab{Name: "Try again"}
 )
 
 // failureOf is the failure of an error of a Viewer.
@@ -75,9 +77,17 @@ func sentence(message string) string {
 // failed is the content of the view of a failure.
 type failed struct {
 	Title, Text string
-	Next        tab
+	Next        piece.Tab
 	// Bare is true if the frame has no heading.
 	Bare bool
+}
+
+func (f *failed) html() h.Node {
+	class := "card empty"
+	if f.Bare {
+		class += " sign"
+	}
+	return h.Section(h.Class(class), h.Aria("label", f.Title), h.If(f.Bare, h.H1(h.Text(f.Title))), h.P(h.Text(f.Text)), h.P(piece.Button(f.Next.Href, f.Next.Name)))
 }
 
 // fail shows a failure. A caller who is not known sees no navigation.
@@ -86,15 +96,15 @@ func (p *page) fail(w http.ResponseWriter, r *http.Request, caller console.Calle
 	if !isKnown && f.next == tryAgain {
 		f.next.Href = views[0].Href // the address that was asked for may name a document
 	}
-	shown := frame{Title: f.title, Bare: true, Plain: f.status == http.StatusMisdirectedRequest, IsFailure: true, Content: failed{f.title, f.text, nextOf(r, f.next), !isKnown}}
+	shown := frame{Title: f.title, Bare: true, Plain: f.status == http.StatusMisdirectedRequest, IsFailure: true, Content: &failed{f.title, f.text, nextOf(r, f.next), !isKnown}}
 	if isKnown {
 		shown = p.frame(r, p.Console.Now().Status(caller), caller, shown)
 	}
-	p.templates.write(w, r, f.status, "failure.html", shown)
+	p.write(w, r, f.status, shown)
 }
 
 // nextOf is what a reader may do: the same again, or the start of the view.
-func nextOf(r *http.Request, next tab) tab {
+func nextOf(r *http.Request, next piece.Tab) piece.Tab {
 	switch {
 	case next == tryAgain:
 		next.Href = r.URL.RequestURI()
@@ -104,7 +114,7 @@ func nextOf(r *http.Request, next tab) tab {
 	}
 	for _, v := range views[1:] {
 		if strings.HasPrefix(r.URL.Path, v.Href) && r.URL.RequestURI() != v.Href {
-			return tab{Name: v.Name, Href: v.Href}
+			return piece.Tab{Name: v.Name, Href: v.Href}
 		}
 	}
 	return views[0]

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // pointForm is the form of a point: which fields a request has, and where their values
@@ -82,25 +84,19 @@ var gatewayForm = &pointForm{point: "gateway", path: "/page/ask/gateway", fields
 // forms maps points to their forms.
 var forms = map[string]*pointForm{"access": accessForm, "visibility": visibilityForm, "gateway": gatewayForm}
 
-// input is a field with its value.
-type input struct {
-	Key, Label, Value, Names, Hint, Error string
-	Area                                  bool // of several lines
-	ReadOnly                              bool
-	Half                                  bool
-	// Options complete the field without asking.
-	Options []string
-}
-
 // asked is a form that was filled in.
 type asked struct {
-	Inputs, Folded []input
+	Inputs, Folded []piece.Input
 	// Open is true if a folded field has a value.
 	Open bool
 	// request is nil if no field has a value, or one is malformed.
 	request json.RawMessage
 	wrong   bool
 }
+
+// shown are the fields, and folded those that are shown on demand.
+func (a *asked) shown() h.Node  { return piece.Each(a.Inputs, (*piece.Input).HTML) }
+func (a *asked) folded() h.Node { return piece.Each(a.Folded, (*piece.Input).HTML) }
 
 // read reads the form from a query. toJSON turns YAML into JSON.
 func (f *pointForm) read(query url.Values, toJSON func([]byte) ([]byte, error)) *asked {
@@ -109,7 +105,7 @@ func (f *pointForm) read(query url.Values, toJSON func([]byte) ([]byte, error)) 
 	for i := range f.fields {
 		field := &f.fields[i]
 		value := strings.TrimSpace(query.Get(field.key))
-		in := input{
+		in := piece.Input{
 			Key: field.key, Label: field.label, Value: value, Names: field.names, Hint: field.hint, Half: field.half,
 			Area: field.kind == fact || field.kind == factText || field.kind == object,
 		}
@@ -136,7 +132,7 @@ func (f *pointForm) read(query url.Values, toJSON func([]byte) ([]byte, error)) 
 // refuse puts the message of an invalid request at its field, or returns it.
 func (a *asked) refuse(f *pointForm, e *console.Error) string {
 	key, _, _ := strings.Cut(strings.Trim(e.Field, "."), "[")
-	for _, inputs := range [][]input{a.Inputs, a.Folded} {
+	for _, inputs := range [][]piece.Input{a.Inputs, a.Folded} {
 		for i := range inputs {
 			if path := f.pathOf(inputs[i].Key); path != "" && key != "" && (path == key || strings.HasPrefix(key, path+".")) {
 				inputs[i].Error = inWordsOfForms(e.Message, inputs[i].Label)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // graph is the picture of paths from gateways to rules: boxes in four columns.
@@ -48,6 +50,48 @@ type chip struct {
 	Struck                  bool
 }
 
+func (p *graph) html() h.Node {
+	return h.SVG(h.Attrs("class", "graph paths", "viewBox", "0 0 980 "+p.Height, "role", "group", "aria-label", "Paths from gateway to rule"),
+		piece.Each(p.Heads, func(t *head) h.Node {
+			return h.El("text", h.Attrs("class", "colt", "x", strconv.Itoa(t.X), "y", "14"), h.Text(t.Name))
+		}),
+		piece.Each(p.Edges, func(e *edge) h.Node { return h.El("path", h.Attrs("class", strong("edge", e.On), "d", e.Path)) }),
+		piece.Each(p.Boxes, (*box).html))
+}
+
+// strong is a class for what is on the way to the chosen node, or not.
+func strong(class string, on bool) string {
+	if on {
+		class += " on"
+	}
+	return class
+}
+
+func (b *box) html() h.Node {
+	x, y := strconv.Itoa(b.X), strconv.Itoa(b.Y)
+	line := func(class, dy string, text ...h.Node) h.Node {
+		return h.El("text", h.Attrs("class", class, "x", x, "y", y, "dx", "12", "dy", dy), h.Group(text))
+	}
+	return h.Group{
+		h.A(h.Href(b.Href), h.Aria("label", b.Label), h.If(b.Chosen, h.Aria("current", "true")),
+			h.El("g", h.Class(strong("node", b.On)), h.El("rect", h.Attrs("x", x, "y", y, "width", strconv.Itoa(b.W), "height", strconv.Itoa(b.H), "rx", "9"))),
+			line("kindt", "18", h.Text(b.Kind)), h.Text(" "), line("namet", "36", h.Text(b.Short))),
+		h.If(b.ShortShows != "", line("kindt", "53", h.Text(b.ShortShows), h.TitleEl(h.Text(b.Shows)))),
+		piece.Each(b.Chips, (*chip).html),
+	}
+}
+
+func (c *chip) html() h.Node {
+	x, y, class := strconv.Itoa(c.X), strconv.Itoa(c.Y), "chip "+c.Class
+	if c.Struck {
+		class += " struck"
+	}
+	return h.A(h.Href(c.Href), h.TitleEl(h.Text(c.Full)), h.El("g", h.Class(class),
+		h.El("rect", h.Attrs("x", x, "y", y, "width", strconv.Itoa(c.W), "height", strconv.Itoa(c.H))),
+		h.El("text", h.Attrs("x", x, "y", y, "dx", "8", "dy", "16"), h.Text(c.Text)),
+		h.If(c.Said != "", h.El("text", h.Attrs("class", "saidt", "x", x, "y", y, "dx", "8", "dy", "32"), h.Text(c.Said)))))
+}
+
 // Sizes of the picture.
 const (
 	boxHeight  = 64
@@ -69,9 +113,9 @@ var columns = [...]struct {
 
 // drawGraph draws nodes that lead to each other. The way to the chosen one is strong.
 func drawGraph(nodes []console.Node, edges [][2]string, chosen string, href func(target string) string) *graph {
-	g := &graph{}
+	p := &graph{}
 	for _, c := range columns {
-		g.Heads = append(g.Heads, head{c.x, c.name})
+		p.Heads = append(p.Heads, head{c.x, c.name})
 	}
 	on := wayTo(edges, chosen)
 	at := make(map[string]int)
@@ -79,19 +123,19 @@ func drawGraph(nodes []console.Node, edges [][2]string, chosen string, href func
 		if n.Column < 0 || n.Column >= len(columns) {
 			continue
 		}
-		at[n.ID] = len(g.Boxes)
-		g.Boxes = append(g.Boxes, newBox(n, on[n.ID], n.ID == chosen, href(n.ID)))
+		at[n.ID] = len(p.Boxes)
+		p.Boxes = append(p.Boxes, newBox(n, on[n.ID], n.ID == chosen, href(n.ID)))
 	}
-	bottom := g.place(edges, at)
+	bottom := p.place(edges, at)
 	for _, e := range edges {
 		from, okFrom := at[e[0]]
 		to, okTo := at[e[1]]
 		if okFrom && okTo {
-			g.Edges = append(g.Edges, curve(&g.Boxes[from], &g.Boxes[to]))
+			p.Edges = append(p.Edges, curve(&p.Boxes[from], &p.Boxes[to]))
 		}
 	}
-	g.Height = strconv.Itoa(bottom + 10)
-	return g
+	p.Height = strconv.Itoa(bottom + 10)
+	return p
 }
 
 func newBox(n console.Node, on, chosen bool, href string) box {
@@ -135,13 +179,13 @@ func wayTo(edges [][2]string, chosen string) map[string]bool {
 
 // place puts the boxes of each column below each other, beside the middle of what they
 // lead to, and returns the bottom of the picture.
-func (g *graph) place(edges [][2]string, at map[string]int) (bottom int) {
+func (p *graph) place(edges [][2]string, at map[string]int) (bottom int) {
 	for column := len(columns) - 1; column >= 0; column-- {
 		var boxes []*box
-		for i := range g.Boxes {
-			if g.Boxes[i].Column == column {
-				g.Boxes[i].middle = g.middleOf(&g.Boxes[i], edges, at)
-				boxes = append(boxes, &g.Boxes[i])
+		for i := range p.Boxes {
+			if p.Boxes[i].Column == column {
+				p.Boxes[i].middle = p.middleOf(&p.Boxes[i], edges, at)
+				boxes = append(boxes, &p.Boxes[i])
 			}
 		}
 		slices.SortStableFunc(boxes, func(a, b *box) int { return a.middle - b.middle })
@@ -152,21 +196,21 @@ func (g *graph) place(edges [][2]string, at map[string]int) (bottom int) {
 			bottom = max(bottom, b.Y+b.H)
 		}
 	}
-	for i := range g.Boxes {
-		g.Boxes[i].addChips()
+	for i := range p.Boxes {
+		p.Boxes[i].addChips()
 	}
 	return bottom
 }
 
 // middleOf is the middle of the boxes that a box leads to; zero without any.
-func (g *graph) middleOf(b *box, edges [][2]string, at map[string]int) int {
+func (p *graph) middleOf(b *box, edges [][2]string, at map[string]int) int {
 	low, high := 0, 0
 	for _, e := range edges {
 		to, ok := at[e[1]]
 		if e[0] != b.ID || !ok {
 			continue
 		}
-		middle := g.Boxes[to].Y + g.Boxes[to].H/2
+		middle := p.Boxes[to].Y + p.Boxes[to].H/2
 		if low == 0 || middle < low {
 			low = middle
 		}
@@ -190,7 +234,7 @@ func (b *box) addChips() {
 		}
 		c := chip{
 			Class: look[0], Text: shorten(look[1]+" "+p.Name, (b.W-26)*charWidth/chipLetter), Said: shorten(said, (b.W-26)*charWidth/smallLetter), Full: full,
-			Href: lineHref(p.Source), X: b.X + 9, Y: y, W: b.W - 18, H: chipHeight, Struck: !p.Enforced,
+			Href: piece.LineHref(p.Source), X: b.X + 9, Y: y, W: b.W - 18, H: chipHeight, Struck: !p.Enforced,
 		}
 		b.Chips = append(b.Chips, c)
 		y += chipHeight + chipGap

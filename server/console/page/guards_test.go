@@ -287,11 +287,10 @@ func TestSessionsAreBounded(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	p := &page{Options: options(t), places: make(chan struct{}, 1)}
 	p.assets = loadAssets()
-	p.templates = parseTemplates(p.assets)
 	p.places <- struct{}{}
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/page/", nil)
-	p.view("overview.html", true, overview)(w, r)
+	p.view(true, overview)(w, r)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("got status %d", w.Code)
 	}

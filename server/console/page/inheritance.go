@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // inheritanceContent is how policies come down from a gateway to the rules of routes.
 type inheritanceContent struct {
-	Kinds, Gateways []option
+	Kinds, Gateways []piece.Option
 	Kind            string
 	Target          string
 	Graph           *graph
@@ -42,6 +44,56 @@ type effectiveRow struct {
 	Lost             bool
 }
 
+func (c *inheritanceContent) html() h.Node {
+	if c.Graph == nil {
+		return piece.Div("card empty", h.H2(h.Text("No gateways")), h.P(h.Text("Gateways, routes and their policies would stand here.")))
+	}
+	return piece.Div("stack",
+		piece.Ask(inheritancePath, "card line", "Shown", piece.Select("field", "kind", "Kind", c.Kinds), piece.Select("field", "gateway", "Gateway", c.Gateways), h.Button(h.Text("Show"))),
+		piece.Card("Paths", h.Div(piece.Region("scroll", "Paths, scrolls"), c.Graph.html()),
+			h.If(c.MoreNodes > 0, piece.P("muted", h.Text(piece.Plural(c.MoreNodes, "node")+" are left out of the picture. Choose a gateway with fewer routes, or see "),
+				piece.A("/v1/topology", h.Text("the topology as JSON")), h.Text(".")))),
+		piece.Card("Effective "+c.Kind, h.H2(piece.Heading("Effective "+c.Kind, c.Target)),
+			piece.Each(c.Variants, func(v *variant) h.Node { return v.html(c.Kind) }),
+			h.If(len(c.Variants) == 0, noneInForce(c.Kind)),
+			piece.Each(c.Conditions, func(text *string) h.Node { return piece.P("small muted", h.Text(*text)) })),
+		piece.Titled("as-text", h.Text("The picture as text"),
+			h.Details(h.Summary(h.Text("List")), h.Ul(h.Class("plain"), piece.Each(c.List, listItem))),
+			h.If(c.MoreList > 0, piece.P("muted", h.Text(piece.Plural(c.MoreList, "node")+" are left out here. "),
+				piece.A("/v1/topology?format=mermaid", h.Text("Mermaid")), h.Text(" and "), piece.A("/v1/topology?format=dot", h.Text("DOT")), h.Text(" have all."))),
+			piece.Each(c.Texts, func(t *carried) h.Node {
+				return h.Details(h.Summary(h.Text(t.Name)), piece.P("scripted", piece.CopyButton(t.ID, t.Name)), piece.Copied(t.ID, t.Name, t.Text))
+			})))
+}
+
+func noneInForce(kind string) h.Node {
+	return piece.P("muted", h.Text("No "+kind+" is in force here."))
+}
+
+// html is the rules of a kind of policies.
+func (v *variant) html(kind string) h.Node {
+	rules := noneInForce(kind)
+	if len(v.Rows) > 0 {
+		rules = h.Table(h.Class("stacked"), h.Aria("label", v.Name), piece.Head(piece.Columns("Rule", "From", "How", "Value")), h.TBody(piece.Each(v.Rows, (*effectiveRow).html)))
+	}
+	more := ""
+	if v.More > 0 {
+		more = " and " + piece.Number(v.More) + " more"
+	}
+	return h.Group{piece.P("small", piece.Note("muted", "On"), h.Text(" "+strings.Join(v.Paths, ", ")+more)), rules}
+}
+
+func (r *effectiveRow) html() h.Node {
+	from := h.Text(r.From)
+	if r.Href != "" {
+		from = piece.A(r.Href, from)
+	}
+	if r.Lost {
+		return h.Tr(h.Class("lost"), piece.RowHead(h.Code(h.Class("was"), h.Text(r.Rule))), piece.Td("from", from), piece.Td("small", h.Text(r.How)), piece.Td("small mono", h.Text(r.Value)))
+	}
+	return h.Tr(piece.RowHead(h.Code(h.Text(r.Rule))), piece.Td("from", from), h.Td(piece.Note("pill "+r.Class, r.How)), piece.Td("small mono", h.Text(r.Value)))
+}
+
 // maxNodes bounds the nodes of the picture, maxList those of the list, and maxPaths the paths
 // of a variant.
 const (
@@ -66,10 +118,10 @@ func inheritance(_ context.Context, q *question) (frame, error) {
 		return frame{}, err
 	}
 	for _, kind := range policyKinds {
-		c.Kinds = append(c.Kinds, option{kind, kind, kind == c.Kind})
+		c.Kinds = append(c.Kinds, piece.Option{Value: kind, Word: kind, Selected: kind == c.Kind})
 	}
 	for _, gateway := range topology.Gateways {
-		c.Gateways = append(c.Gateways, option{gateway, gateway, strings.HasPrefix(firstNode(topology), "Gateway/"+gateway)})
+		c.Gateways = append(c.Gateways, piece.Option{Value: gateway, Word: gateway, Selected: strings.HasPrefix(firstNode(topology), "Gateway/"+gateway)})
 	}
 	if len(topology.Nodes) > 0 {
 		if c.Target == "" {
@@ -79,7 +131,7 @@ func inheritance(_ context.Context, q *question) (frame, error) {
 			return frame{}, err
 		}
 	}
-	shown.Content = c
+	shown.Content = &c
 	return shown, nil
 }
 
@@ -132,7 +184,7 @@ func (c *inheritanceContent) showPaths(q *question, t *console.Topology) error {
 		n := &t.Nodes[i]
 		line := strings.Repeat("– ", n.Column) + strings.TrimSpace(n.Kind+" "+n.Name+" "+n.Shows)
 		for _, p := range n.Policies {
-			line += "; " + named(p.Kind, p.Namespace, p.Name) + " (" + strings.Join(p.Forms, "; ") + ")"
+			line += "; " + piece.Named(p.Kind, p.Namespace, p.Name) + " (" + strings.Join(p.Forms, "; ") + ")"
 		}
 		c.List = append(c.List, line)
 	}
@@ -185,7 +237,7 @@ func variantOf(i int, v *console.Variant, places map[string]console.NodePolicy) 
 
 func ruleInForce(key, source string, value any, override bool, places map[string]console.NodePolicy) effectiveRow {
 	row := effectiveRow{
-		Rule: key, From: bare(source), Href: lineHref(places[source].Source), Value: string(encode(value)), How: "default", Class: "none",
+		Rule: key, From: bare(source), Href: piece.LineHref(places[source].Source), Value: string(encode(value)), How: "default", Class: "none",
 	}
 	if override {
 		row.How, row.Class = "override", "warn"
@@ -212,7 +264,7 @@ func ruleLost(r *console.Replaced, places map[string]console.NodePolicy) effecti
 	if strings.Contains(text, "%s") {
 		text = fmt.Sprintf(text, strings.Join(names, ", "))
 	}
-	row := effectiveRow{Rule: r.Rule, From: bare(r.Policy), Href: lineHref(places[r.Policy].Source), How: text, Lost: true}
+	row := effectiveRow{Rule: r.Rule, From: bare(r.Policy), Href: piece.LineHref(places[r.Policy].Source), How: text, Lost: true}
 	if r.Value != nil {
 		row.Value = string(encode(r.Value))
 	}

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // logContent is what the log shows.
 type logContent struct {
-	Outcomes                  []option
+	Outcomes                  []piece.Option
 	User, Resource, Namespace string
 	Point, Endpoint           string
 	Follow                    bool
@@ -25,16 +27,10 @@ type logContent struct {
 	Next, First               string
 }
 
-// option is one of a list.
-type option struct {
-	Value, Word string
-	Selected    bool
-}
-
 // entry is a recorded decision in words.
 type entry struct {
 	console.Entry
-	Badge, NowBadge mark
+	Badge, NowBadge piece.Mark
 	Who, What, In   string
 	By, Source      string
 	// Until is when the decision ends, empty if it does not, and Via names the session through
@@ -45,6 +41,64 @@ type entry struct {
 	Subject string
 }
 
+func (c *logContent) html() h.Node {
+	return piece.Div("stack",
+		piece.Ask("/page/log", "card line", "Filter", piece.Select("field", "outcome", "Outcome", c.Outcomes),
+			words("user", "User", c.User), words("resource", "Resource", c.Resource), words("namespace", "Namespace", c.Namespace),
+			h.If(c.Point != "", piece.Kept("point", c.Point)), h.If(c.Endpoint != "", piece.Kept("endpoint", c.Endpoint)),
+			piece.Check("follow", "Follow", c.Follow), h.Button(h.Text("Filter"))),
+		c.listed())
+}
+
+// listed is the decisions, or why none is shown.
+func (c *logContent) listed() h.Node {
+	empty := func(children ...h.Node) h.Node { return piece.P("card empty", children...) }
+	switch {
+	case len(c.Entries) > 0:
+	case c.Size == 0:
+		return empty(h.Text("The log is off: the server keeps no decisions (--page-log 0)."))
+	case c.Filtered:
+		return empty(h.Text("Nothing fits this filter. "), piece.A("/page/log", h.Text("Show all")))
+	default:
+		return empty(h.Text("No decisions yet. "), piece.A("/page/ask", h.Text("Ask")), h.Text(" for one, or send one to an endpoint."))
+	}
+	dropped := ""
+	if c.Dropped > 0 {
+		dropped = piece.Number(c.Dropped) + " decisions were not recorded, because too many were made at a time."
+	}
+	return h.Group{
+		h.Div(piece.Region("scroll", "Decisions, scrolls"), h.Table(h.Class("wide stacked log"), h.Aria("label", "Decisions"),
+			piece.Head(piece.Columns("Time", "Outcome", "Who", "What", "Decided by"), piece.NumberColumn("µs"), piece.Columns("Cached"), piece.HiddenColumn("Ask")),
+			h.TBody(piece.Each(c.Entries, (*entry).html)))),
+		piece.Div("pages", piece.Note("muted small", dropped), piece.Pages(c.First, "", c.Next)),
+	}
+}
+
+func (e *entry) html() h.Node {
+	who, by, cached := h.Text(e.Who), h.Node(piece.Note("muted", "no rule")), "no"
+	if e.Subject != "" {
+		who = piece.A(e.Subject, who)
+	}
+	if e.By != "" {
+		by = h.Group{h.Text(e.By + " "), h.Br()}
+	}
+	if e.Cached {
+		cached = "yes"
+	}
+	return h.Tr(piece.Td("nowrap mono", piece.Time(e.Time, piece.Clock, false)),
+		piece.Td("nowrap", e.Badge.Pill(), h.If(e.NowBadge.Word != "", h.Group{h.Br(), piece.Note("small", "now"), h.Text(" "), e.NowBadge.Pill()})),
+		piece.RowHead(who), piece.Td("what", h.Text(e.What), e.namespace()),
+		piece.Td("small by", by, piece.Place(e.Source), h.If(e.Via != "", h.Group{h.Text(" "), piece.A(sessionsPath, h.Text("via session "+e.Via))}),
+			h.If(e.Until != "", h.Group{h.Text(" "), piece.Note("nowrap muted", "until "+instant(e.Until))})),
+		piece.Td("num nowrap", h.Text(piece.Number(e.Microseconds)), piece.Note("narrow", " µs")), h.Td(piece.Note("narrow", "cached: "), h.Text(cached)),
+		piece.Td("nowrap", h.If(e.Ask != "", piece.A(e.Ask, h.Text("Ask again")))))
+}
+
+// namespace is the one of the request, if it has one.
+func (e *entry) namespace() h.Node {
+	return h.If(e.In != "", h.Group{h.Text(" "), piece.Note("muted", "in "+e.In)})
+}
+
 // decisionLog is the view of recorded decisions.
 func decisionLog(ctx context.Context, q *question) (frame, error) {
 	c := logContent{
@@ -52,9 +106,12 @@ func decisionLog(ctx context.Context, q *question) (frame, error) {
 		Point: q.value("point"), Endpoint: q.value("endpoint"), Follow: q.value("follow") != "",
 	}
 	outcome := q.value("outcome")
-	for _, o := range []option{{"", "any", false}, {console.Allow, "Allowed", false}, {console.Deny, "Denied", false}, {console.None, "Not allowed", false}, {console.Failed, "Error", false}} {
-		o.Selected = o.Value == outcome
-		c.Outcomes = append(c.Outcomes, o)
+	for _, value := range []string{"", console.Allow, console.Deny, console.None, console.Failed} {
+		word := "any"
+		if value != "" {
+			word = piece.Badge(value).Word
+		}
+		c.Outcomes = append(c.Outcomes, piece.Option{Value: value, Word: word, Selected: value == outcome})
 	}
 	before, err := parseBefore(q.value("before"))
 	if err != nil {
@@ -74,12 +131,12 @@ func decisionLog(ctx context.Context, q *question) (frame, error) {
 	if before != 0 {
 		c.First = withValue("/page/log", q.query, "before", "")
 	}
-	lead := "The last " + number(log.Size) + " decisions of this process, in memory. Nothing is stored."
+	lead := "The last " + piece.Number(log.Size) + " decisions of this process, in memory. Nothing is stored."
 	live := ""
 	if c.Follow {
 		live = "decisions"
 	}
-	return frame{Title: "Decision log", Lead: lead, Live: live, Content: c}, nil
+	return frame{Title: "Decision log", Lead: lead, Live: live, Content: &c}, nil
 }
 
 func parseBefore(text string) (uint64, error) {
@@ -114,12 +171,12 @@ func entriesOf(decisions []console.Entry) []entry {
 	entries := make([]entry, 0, len(decisions))
 	for i := range decisions {
 		d := &decisions[i]
-		e := entry{Entry: *d, Badge: badge(d.Outcome), Who: who(d.Request), What: what(d.Request), In: namespaceOf(d.Request), Ask: askHref(d.Point, d.Request)}
-		if e.Badge == badge(console.Allow) && isPartial(d.Decision) {
-			e.Badge = badge(console.Partial)
+		e := entry{Entry: *d, Badge: piece.Badge(d.Outcome), Who: who(d.Request), What: what(d.Request), In: namespaceOf(d.Request), Ask: askHref(d.Point, d.Request)}
+		if e.Badge == piece.Badge(console.Allow) && isPartial(d.Decision) {
+			e.Badge = piece.Badge(console.Partial)
 		}
 		if d.Now != "" && d.Now != d.Outcome {
-			e.NowBadge = badge(d.Now)
+			e.NowBadge = piece.Badge(d.Now)
 		}
 		if a := aboutOf(d.Request); d.Point == "access" && a.User != "" {
 			e.Subject = subjectHref(tables.User(a.User))
@@ -127,7 +184,7 @@ func entriesOf(decisions []console.Entry) []entry {
 			e.Subject = subjectHref(tables.Group(a.Groups[0]))
 		}
 		if m := decidedBy(d.Decision); m != nil {
-			e.By, e.Source, e.Until = named(m.Kind, m.Namespace, m.Name), m.Place(), m.Until
+			e.By, e.Source, e.Until = piece.Named(m.Kind, m.Namespace, m.Name), m.Place(), m.Until
 			e.Via = lastSession(m.Via)
 		}
 		entries = append(entries, e)

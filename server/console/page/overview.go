@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // overviewContent is what the first view shows. Rates, Files, Denied and Events are nil
@@ -19,7 +21,7 @@ type overviewContent struct {
 	Status   *console.Status
 	Files    *console.Files
 	// Diagnostics are those that are shown; More is true if there are others.
-	Diagnostics []diagnostic
+	Diagnostics []piece.Diagnostic
 	More        bool
 	LeftOut     int // diagnostics that no view shows
 	// Risks are nil if they are not known, and Emergency if nothing begins or ends.
@@ -33,6 +35,115 @@ type overviewContent struct {
 	Counts     string // documents by kind
 	Total      int
 	Events     []happening
+}
+
+func (c *overviewContent) html() h.Node {
+	class, icon := "banner allow", "check"
+	if c.Degraded {
+		class, icon = "banner warn", "warning"
+	}
+	return piece.Div("stack",
+		h.Div(h.Class(class), h.Role("status"), h.Aria("label", "State"), piece.Icon(icon), h.Span(h.Text(c.State), h.If(c.Because != "", piece.Note("then", " · "+c.Because)))),
+		h.Iff(c.Rates != nil, func() h.Node {
+			return h.Group{
+				h.If(c.Rates.Total == 0 && len(c.Denied) == 0, piece.P("card", h.Text("No decisions in the last 15 minutes. "), piece.A("/page/ask", h.Text("Try one")),
+					h.Text(", or send one to "), h.Code(h.Text("POST /v1/decisions/access")), h.Text("."))),
+				c.Rates.html(),
+			}
+		}),
+		piece.Div("grid two", h.Iff(c.Files != nil, c.findings), h.Iff(c.Files == nil, aboutYourself),
+			piece.Div("stack", c.served(), h.If(c.ShowLog, c.happened()))))
+}
+
+func aboutYourself() h.Node {
+	return piece.Titled("ask-self", h.Text("Ask about yourself"), h.P(h.Text("What may you do, and which rule decides?")),
+		piece.P("line", piece.Button("/page/ask", "Ask"), piece.Button(whatCanPath, "What can")))
+}
+
+// findings are what the documents and the log have for auditors.
+func (c *overviewContent) findings() h.Node {
+	return piece.Div("stack",
+		piece.Card("Diagnostics", piece.H2("diagnostics", piece.Heading("Diagnostics", piece.Plural(c.Files.Errors, "error")+", "+piece.Plural(c.Files.Warnings, "warning"))),
+			piece.Each(c.Diagnostics, (*piece.Diagnostic).HTML),
+			h.If(len(c.Diagnostics) == 0, piece.P("muted", h.Text("The documents have no mistakes."))),
+			h.If(c.More, h.P(piece.A("/page/?diagnostics=all", h.Text("All diagnostics")))),
+			h.If(c.LeftOut != 0, piece.P("muted", h.Text(piece.Plural(c.LeftOut, "diagnostic")+" more: writ check lists them all.")))),
+		h.Iff(c.Emergency != nil, func() h.Node { return c.Emergency.html() }),
+		h.Iff(c.Risks != nil, func() h.Node { return c.Risks.html() }),
+		piece.Card("Last denied", piece.H2("denied", h.Text("Last denied "), smallLink("/page/log?outcome=deny", "All in the log")), c.denied()))
+}
+
+// smallLink stands beside a heading.
+func smallLink(href, name string) h.Node {
+	return h.A(h.Class("small"), h.Href(href), h.Text(name))
+}
+
+func (e *ending) html() h.Node {
+	soon := h.Group{h.Text("Nothing that is in force ends within a day.")}
+	if e.EndSoon != "" {
+		soon = h.Group{h.Strong(h.Text(e.EndSoon)), h.Text(" within a day.")}
+	}
+	return piece.Titled("emergency", h.Group{h.Text("Ending access "), smallLink(sessionsPath, "Sessions")},
+		h.P(h.Text(e.Holds+". "), soon, h.If(e.Next != "", h.Group{h.Text(" "), piece.Note("muted", "The next change by the clock is at "+e.Next+".")})))
+}
+
+func (c *overviewContent) denied() h.Node {
+	if len(c.Denied) == 0 {
+		return piece.P("muted", h.Text("No request was denied. "), piece.A("/page/ask", h.Text("Ask")), h.Text(" whether one would be."))
+	}
+	return h.Table(h.Class("stacked"), h.Aria("label", "Last denied"), h.TBody(piece.Each(c.Denied, func(e *entry) h.Node {
+		return h.Tr(piece.Td("nowrap muted small", piece.Time(e.Time, piece.Clock, true)), piece.RowHead(piece.A(e.Ask, h.Strong(h.Text(e.Who)), h.Text(" "+e.What)), e.namespace()),
+			piece.Td("small where", piece.Place(e.Source)))
+	})))
+}
+
+// served is the active revision.
+func (c *overviewContent) served() h.Node {
+	fact := func(name string, children ...h.Node) h.Node { return h.Group{h.Dt(h.Text(name)), h.Dd(children...)} }
+	code := func(name, text string) h.Node { return h.If(text != "", fact(name, h.Code(h.Text(text)))) }
+	s := c.Status
+	revision := h.Group{h.Text("none")}
+	if s.Revision != "" {
+		revision = h.Group{h.Code(h.Text(piece.Short(s.Revision))), h.Text(" "), h.Span(h.ID("revision"), h.Class("hidden"), h.Text(s.Revision)),
+			h.Button(h.Type("button"), h.Class("quiet scripted"), h.Data("copy", "revision"), h.Text("Copy revision"))}
+	}
+	facts := h.Group{
+		fact("Revision", revision), h.If(s.Sequence != 0, fact("Sequence", h.Text(piece.Number(s.Sequence)))), h.If(!s.Since.IsZero(), fact("Since", h.Text(piece.Moment(s.Since)))),
+		h.If(s.Location != "", fact("From", piece.Breakable(s.Location))),
+	}
+	if s.Bundle != nil && s.Bundle.Commit != "" {
+		facts = append(facts, fact("Commit", h.Code(h.Title(s.Bundle.Commit), h.Text(piece.Short(s.Bundle.Commit)))))
+	}
+	if s.Keys != nil {
+		facts = append(facts, code("Signed by", s.Keys.SignedBy))
+	}
+	facts = append(facts, code("Pinned", piece.Short(s.Pinned)), h.If(s.StateError != "", fact("State directory", h.Text(s.StateError))))
+	if s.Bundle != nil {
+		counts := h.Group{h.Text("none: every request is not allowed")}
+		if c.Total > 0 {
+			counts = h.Group{h.Text(piece.Number(c.Total) + " "), piece.Note("muted", "· "+c.Counts)}
+		}
+		facts = append(facts, fact("Documents", counts))
+	}
+	if c.Assertions != "" {
+		shown := h.Text(c.Assertions)
+		if c.Failing {
+			shown = piece.Span("pill warn", piece.Icon("warning"), shown)
+		}
+		facts = append(facts, fact("Assertions", piece.A(assertionsPath, shown)))
+	}
+	return piece.Titled("served", h.Text("Served"), h.Dl(h.Class("facts"), facts))
+}
+
+// happened is the log of events.
+func (c *overviewContent) happened() h.Node {
+	events := piece.P("muted", h.Text("Nothing has changed since the start."))
+	if len(c.Events) > 0 {
+		events = h.Ol(h.Class("events"), piece.Each(c.Events, func(e *happening) h.Node {
+			return h.Li(piece.Time(e.Time, piece.Clock, true), h.Span(piece.Note("pill "+e.Class, e.Word), h.Text(" "+e.Text), h.If(e.More != "", h.Group{h.Br(), piece.Note("muted small", e.More)})))
+		}))
+	}
+	return piece.Titled("events", h.Text("Events"), h.Div(h.Role("log"), h.Aria("label", "Events"), h.TabIndex("0"), events))
 }
 
 // fewDiagnostics are shown before a link to all of them.
@@ -68,7 +179,7 @@ func overview(ctx context.Context, q *question) (frame, error) {
 			c.Events = append(c.Events, happeningOf(&e))
 		}
 	}
-	return frame{Title: "Overview", Lead: "What is served, since when, and how it goes.", Live: "figures", Content: c}, nil
+	return frame{Title: "Overview", Lead: "What is served, since when, and how it goes.", Live: "figures", Content: &c}, nil
 }
 
 // stateOf is the state of the server in words, and why.
@@ -99,7 +210,7 @@ func (c *overviewContent) showDiagnostics(q *question) error {
 		c.LeftOut = c.Files.Errors + c.Files.Warnings - few
 	}
 	for i := range c.Files.Diagnostics[:min(few, len(c.Files.Diagnostics))] {
-		c.Diagnostics = append(c.Diagnostics, diagnosticOf(&c.Files.Diagnostics[i]))
+		c.Diagnostics = append(c.Diagnostics, piece.DiagnosticOf(&c.Files.Diagnostics[i]))
 	}
 	c.More = len(c.Diagnostics) < len(c.Files.Diagnostics)
 	return nil
@@ -163,13 +274,13 @@ func happeningOf(e *console.Event) happening {
 	switch d := e.Data.(type) {
 	case console.RevisionEvent:
 		h.Class, h.Word = "allow", "served"
-		h.Text, h.More = "Revision "+short(d.Revision)+" is served", plural(d.Documents, "document")
+		h.Text, h.More = "Revision "+piece.Short(d.Revision)+" is served", piece.Plural(d.Documents, "document")
 		if d.Source == "rollback" {
-			h.Class, h.Word, h.Text = "warn", "rollback", "Rolled back to revision "+short(d.Revision)
+			h.Class, h.Word, h.Text = "warn", "rollback", "Rolled back to revision "+piece.Short(d.Revision)
 		}
 	case console.RefusedEvent:
 		h.Class, h.Word = "warn", "refused"
-		h.Text, h.More = "Refused: "+plural(d.Errors, "error"), d.Message
+		h.Text, h.More = "Refused: "+piece.Plural(d.Errors, "error"), d.Message
 	case console.StateEvent:
 		h.Word = "state"
 		switch {
@@ -178,7 +289,7 @@ func happeningOf(e *console.Event) happening {
 		case d.FailingAssertions > 0:
 			h.Class, h.Word, h.Text, h.More = "warn", "assertions", "Assertions about the active revision fail", d.Assertions
 		case d.Pinned != "":
-			h.Class, h.Word, h.Text = "warn", "pinned", "Pinned: newer documents do not replace revision "+short(d.Pinned)
+			h.Class, h.Word, h.Text = "warn", "pinned", "Pinned: newer documents do not replace revision "+piece.Short(d.Pinned)
 		case d.Degraded:
 			h.Class, h.Text = "warn", "Degraded: an older revision is served"
 		case d.Ready:
@@ -188,4 +299,11 @@ func happeningOf(e *console.Event) happening {
 		}
 	}
 	return h
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	if at := strings.LastIndex(text, separator); at >= 0 {
+		return text[:at], text[at+1:], true
+	}
+	return text, "", false
 }

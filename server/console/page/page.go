@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // ErrUnavailable is wrapped by errors of Options.Caller if the credentials cannot be
@@ -64,15 +65,13 @@ type page struct {
 	Options
 	sessions  sessions
 	assets    assets
-	templates templates
 	routes    *http.ServeMux
 	places    chan struct{}
 	proposals chan struct{} // places of comparisons of documents that are sent
 	wrong     chan struct{} // wrong tokens that wait for their answer
 }
 
-// New returns the handler of the page and, by Options.Next, of everything else. It panics
-// if its own templates are malformed.
+// New returns the handler of the page and, by Options.Next, of everything else.
 func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -83,7 +82,6 @@ func New(o Options) http.Handler {
 	p := &page{Options: o, places: make(chan struct{}, places), proposals: make(chan struct{}, proposalPlaces), wrong: make(chan struct{}, maxWaiting)}
 	p.sessions.now, p.sessions.lasts = o.Now, lastsOf(o.Secure)
 	p.assets = loadAssets()
-	p.templates = parseTemplates(p.assets)
 	p.routes = p.mux()
 	return p
 }
@@ -204,7 +202,7 @@ func (r *recorder) Write(content []byte) (int, error) {
 }
 
 // views are those of the navigation, in its order.
-var views = []tab{
+var views = []piece.Tab{
 	{Name: "Overview", Href: "/page/", Icon: "overview", Key: "o"},
 	{Name: "Ask", Href: "/page/ask", Icon: "ask", Key: "a"},
 	{Name: "Who can", Href: "/page/who-can", Icon: "matrix", Key: "w"},
@@ -222,38 +220,38 @@ var views = []tab{
 func (p *page) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, v := range []struct {
-		path, file string
-		everybody  bool
-		show       content
+		path      string
+		everybody bool
+		show      content
 	}{
-		{"/page/{$}", "overview.html", true, overview},
-		{"/page/ask", "ask.html", true, p.ask(accessForm)},
-		{"/page/ask/visibility", "ask.html", true, p.ask(visibilityForm)},
-		{"/page/ask/gateway", "ask.html", true, p.ask(gatewayForm)},
-		{whoCanPath, "who_can.html", true, p.whoCan},
-		{subjectPath, "subject.html", true, subject},
-		{rolePath, "role.html", false, role},
-		{sessionsPath, "sessions.html", false, emergency},
-		{risksPath, "risks.html", false, risks},
-		{"/page/documents", "documents.html", false, documents},
-		{"/page/documents/{path...}", "document.html", false, document},
-		{changesPath, "changes.html", false, changes},
-		{proposalPath, "proposal.html", false, proposal},
-		{inheritancePath, "inheritance.html", false, inheritance},
-		{assertionsPath, "assertions.html", false, p.assertions},
-		{"/page/log", "log.html", false, decisionLog},
+		{"/page/{$}", true, overview},
+		{"/page/ask", true, p.ask(accessForm)},
+		{"/page/ask/visibility", true, p.ask(visibilityForm)},
+		{"/page/ask/gateway", true, p.ask(gatewayForm)},
+		{whoCanPath, true, p.whoCan},
+		{subjectPath, true, subject},
+		{rolePath, false, role},
+		{sessionsPath, false, emergency},
+		{risksPath, false, risks},
+		{"/page/documents", false, documents},
+		{"/page/documents/{path...}", false, document},
+		{changesPath, false, changes},
+		{proposalPath, false, proposal},
+		{inheritancePath, false, inheritance},
+		{assertionsPath, false, p.assertions},
+		{"/page/log", false, decisionLog},
 	} {
-		mux.Handle("GET "+v.path, p.view(v.file, v.everybody, v.show))
+		mux.Handle("GET "+v.path, p.view(v.everybody, v.show))
 	}
-	mux.Handle("GET "+reachPath, p.viewWithin("reach.html", false, p.proposals, proposalTime, reach))
-	mux.Handle("POST "+proposalPath, p.viewWithin("proposal.html", false, p.proposals, proposalTime, propose))
-	mux.Handle("POST "+assertionsPath, p.viewWithin("assertions.html", false, p.proposals, proposalTime, p.tryAssertion))
+	mux.Handle("GET "+reachPath, p.viewWithin(false, p.proposals, proposalTime, reach))
+	mux.Handle("POST "+proposalPath, p.viewWithin(false, p.proposals, proposalTime, propose))
+	mux.Handle("POST "+assertionsPath, p.viewWithin(false, p.proposals, proposalTime, p.tryAssertion))
 	mux.HandleFunc("GET "+assetPath+"{name}", p.asset)
 	mux.HandleFunc("GET /page/sign-in", p.signInPage)
 	mux.HandleFunc("POST /page/sign-in", p.signIn)
 	mux.HandleFunc("POST /page/sign-out", p.signOut)
 	mux.Handle("GET /page", http.RedirectHandler("/page/", http.StatusFound))
-	mux.Handle("GET /page/", p.view("", true, func(context.Context, *question) (frame, error) {
+	mux.Handle("GET /page/", p.view(true, func(context.Context, *question) (frame, error) {
 		return frame{}, console.Errorf(console.NotFound, "the page has no such view")
 	}))
 	return mux

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // proposalPath is the view of documents that are compared with what is served.
@@ -17,7 +20,7 @@ const proposalPath = changesPath + "/proposal"
 
 // proposalContent is a form of documents, and what they would change.
 type proposalContent struct {
-	Tabs []tab
+	Tabs []piece.Tab
 	// Path and Text are the document of the form, Folder that of its files, and Removed are
 	// paths, one on a line.
 	Path, Text, Folder, Removed string
@@ -26,13 +29,61 @@ type proposalContent struct {
 	Ref, Source  string
 	Repositories []console.Repository
 	Error        string
-	Diagnostics  []diagnostic
+	Diagnostics  []piece.Diagnostic
 	Diff         *difference
 }
 
+func (c *proposalContent) html() h.Node {
+	then := "with these documents"
+	if c.Ref != "" {
+		then = c.Ref
+	}
+	return h.Group{
+		piece.Tabs("Changes", c.Tabs),
+		piece.Div("stack",
+			h.Iff(c.Diff != nil, func() h.Node {
+				return piece.Card("Difference", h.H2(piece.Heading("Difference", "what is served, and then "+then)), c.Diff.html())
+			}),
+			h.If(c.Error != "" || len(c.Diagnostics) > 0, piece.Card("Mistakes", h.P(h.Class("error"), h.Role("alert"), h.Text(c.Error)), piece.Each(c.Diagnostics, (*piece.Diagnostic).HTML))),
+			h.Form(h.Class("card rows"), h.Method("post"), h.Action(proposalPath), h.EncType("multipart/form-data"), h.Aria("label", "Documents"),
+				c.reference(),
+				field("path", "File", c.Path, false, "such as teams/shop/bindings.yaml; a file that is served is replaced as a whole"),
+				piece.Div("field", h.Label(h.For("f-text"), h.Text("Text")), h.Textarea(h.ID("f-text"), h.Name("text"), h.Rows("14"), piece.Verbatim, h.Text(c.Text))),
+				piece.Div("field half", h.Label(h.For("f-files"), h.Text("Or files")),
+					h.Input(h.ID("f-files"), h.Type("file"), h.Name("files"), h.Multiple(), h.Accept(".yaml,.yml,.json,.rego"))),
+				field("folder", "Their folder", c.Folder, true, "empty: the top"),
+				piece.Div("field", h.Label(h.For("f-removed"), h.Text("Removed files")),
+					h.Textarea(h.ID("f-removed"), h.Name("removed"), h.Rows("2"), piece.Verbatim, h.Aria("describedby", "h-removed"), h.Text(c.Removed)),
+					h.Span(h.Class("hint"), h.ID("h-removed"), h.Text("one on a line"))),
+				piece.Check("whole", "These are all documents", c.Whole),
+				piece.P("line", piece.Submit("Compare")))),
+	}
+}
+
+// reference are the fields of a git reference.
+func (c *proposalContent) reference() h.Node {
+	const hint = "a branch, a tag or a commit%s: its documents stand in place of those that are served"
+	switch len(c.Repositories) {
+	case 0:
+		return piece.P("hint", h.Text("The documents that are served are not in a git repository: a branch cannot be compared, its files can."))
+	case 1:
+		return field("ref", "Git reference", c.Ref, false, fmt.Sprintf(hint, " of "+c.Repositories[0].Location))
+	}
+	options := make([]piece.Option, 0, len(c.Repositories))
+	for _, r := range c.Repositories {
+		options = append(options, piece.Option{Value: r.Source, Word: r.Location, Selected: r.Source == c.Source})
+	}
+	return h.Group{field("ref", "Git reference", c.Ref, true, fmt.Sprintf(hint, "")), piece.Select("field half", "source", "Of", options)}
+}
+
+// field is a field of the form with its hint.
+func field(key, label, value string, isHalf bool, hint string) h.Node {
+	return (&piece.Input{Key: key, Label: label, Value: value, Half: isHalf, Hint: hint}).HTML()
+}
+
 // changesTabs are the views of changes.
-func changesTabs(current string) []tab {
-	return []tab{
+func changesTabs(current string) []piece.Tab {
+	return []piece.Tab{
 		{Name: "Served", Href: changesPath, Current: current == changesPath},
 		{Name: "Before a merge", Href: proposalPath, Current: current == proposalPath},
 	}
@@ -73,7 +124,7 @@ func propose(ctx context.Context, q *question) (frame, error) {
 	case errors.As(err, &refused) && refused.Reason == console.Mistaken:
 		c.Error, shown.Status = sentence(refused.Message), http.StatusUnprocessableEntity
 		for i := range refused.Diagnostics {
-			d := diagnosticOf(&refused.Diagnostics[i])
+			d := piece.DiagnosticOf(&refused.Diagnostics[i])
 			d.Href, d.Related = "", nil // places of documents that are not served
 			c.Diagnostics = append(c.Diagnostics, d)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // question is a request for a view, and who may answer it.
@@ -37,12 +38,12 @@ type content func(ctx context.Context, q *question) (frame, error)
 
 // view answers requests for a view. Callers that are not auditors see it only if it is
 // for everybody; what they see then is decided by the Viewer.
-func (p *page) view(file string, everybody bool, show content) http.HandlerFunc {
-	return p.viewWithin(file, everybody, p.places, viewTime, show)
+func (p *page) view(everybody bool, show content) http.HandlerFunc {
+	return p.viewWithin(everybody, p.places, viewTime, show)
 }
 
 // viewWithin is view with other places and another time.
-func (p *page) viewWithin(file string, everybody bool, places chan struct{}, within time.Duration, show content) http.HandlerFunc {
+func (p *page) viewWithin(everybody bool, places chan struct{}, within time.Duration, show content) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller, err := p.Caller(r)
 		switch {
@@ -76,7 +77,7 @@ func (p *page) viewWithin(file string, everybody bool, places chan struct{}, wit
 		if r.Method == http.MethodPost {
 			r.Body = http.MaxBytesReader(w, r.Body, maxProposal)
 			if err := r.ParseMultipartForm(maxProposal); err != nil {
-				p.fail(w, r, caller, failure{status: http.StatusBadRequest, title: "The form cannot be read", text: "Documents of a form may have 4 MiB together. POST /v1/diff takes more.", next: tab{Name: "Back", Href: r.URL.Path}})
+				p.fail(w, r, caller, failure{status: http.StatusBadRequest, title: "The form cannot be read", text: "Documents of a form may have 4 MiB together. POST /v1/diff takes more.", next: piece.Tab{Name: "Back", Href: r.URL.Path}})
 				return
 			}
 			q.posted = r.MultipartForm
@@ -89,7 +90,7 @@ func (p *page) viewWithin(file string, everybody bool, places chan struct{}, wit
 		if shown.Status == 0 {
 			shown.Status = http.StatusOK
 		}
-		p.templates.write(w, r, shown.Status, file, p.frame(r, q.Status(caller), caller, shown))
+		p.write(w, r, shown.Status, p.frame(r, q.Status(caller), caller, shown))
 	}
 }
 

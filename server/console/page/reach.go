@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // reachPath is the view of who can become whom, and clusterAdmin the target that it begins with.
@@ -19,18 +21,16 @@ const (
 
 // reachContent is the paths from a subject to a target.
 type reachContent struct {
-	From, To input
+	From, To piece.Input
 	Asked    bool
 	*console.Reach
-	// Picture has the paths as SVG, without script and style.
-	Picture template.HTML
-	Shown   []pathRow
+	Shown []pathRow
 }
 
 // pathRow is a path.
 type pathRow struct {
 	console.ReachPath
-	Badge mark
+	Badge piece.Mark
 	Rows  []hopRow
 }
 
@@ -38,21 +38,70 @@ type pathRow struct {
 type hopRow struct {
 	console.ReachHop
 	ID    string
-	Badge mark
-	Asks  []tab
+	Badge piece.Mark
+	Asks  []piece.Tab
+}
+
+func (c *reachContent) html() h.Node {
+	return piece.Div("stack", piece.Ask(reachPath, "card line", "Question", c.From.HTML(), c.To.HTML(), h.Button(h.Text("Find paths"))), c.found())
+}
+
+// found is the paths, or how to get some.
+func (c *reachContent) found() h.Node {
+	switch {
+	case !c.Asked:
+		return piece.Div("card empty", h.H2(h.Text("How a subject becomes another")),
+			h.P(h.Text("By pods, tokens, Secrets, impersonation, certificates, or by changing bindings, roles and denials. Name a subject, a target, or both. "), h.Code(h.Text("writ reach")),
+				h.Text(" and "), piece.A("/v1/reach?to=cluster-admin", h.Text("GET /v1/reach")), h.Text(" have the same paths.")))
+	case len(c.Shown) == 0:
+		return h.Div(h.Class("card empty"), h.Role("status"), h.P(h.Text("No path, also without denials.")))
+	}
+	return h.Group{
+		piece.Card("Picture", h.Div(piece.Region("scroll reach", "Picture of the paths, scrolls"), h.Picture(c.SVG)), // analysis/reach escapes what it draws
+			piece.P("muted small", h.Text("Round: a subject. Box: a service account. Two lines: the target. Dashed: assumed. Dotted: possible. Crossed out: denied. An arrow leads to its step below."))),
+		piece.Each(c.Shown, (*pathRow).html),
+		h.If(c.More > 0, piece.P("muted", h.Text(piece.Plural(c.More, "path")+" are left out here. "), h.Code(h.Text("writ reach")), h.Text(" lists all."))),
+		h.Details(h.Summary(h.Class("small"), h.Text("What is not looked at")), h.Ul(h.Class("plain"), piece.Each(c.NotCovered, listItem))),
+	}
+}
+
+func (p *pathRow) html() h.Node {
+	verb, note := " reaches ", h.Node(nil)
+	switch {
+	case p.Denied:
+		verb, note = " would reach ", piece.P("small", h.Text("A denial cuts this path. Without it, the path is "+p.Class+"."))
+	case len(p.Rows) == 0:
+		note = h.P(h.Text("It is there already, by what it holds."))
+	}
+	return piece.Card(p.From+" to "+p.To, h.H2(h.Text(p.From+verb+p.To+" "), p.Badge.Pill()), note, h.Ol(h.Class("steps"), piece.Each(p.Rows, (*hopRow).html)))
+}
+
+func (r *hopRow) html() h.Node {
+	listed := func(label string, list []string) h.Node {
+		return h.If(len(list) > 0, piece.P("small muted", h.Text(label+strings.Join(list, ", "))))
+	}
+	return h.Li(h.ID(r.ID), h.Strong(h.Text(r.What)), h.Text(" "), r.Badge.Pill(), h.Br(), h.Text(r.Result),
+		piece.Each(r.Grants, func(by *console.ReachGrant) h.Node {
+			return piece.P("small muted", h.Text("allowed by "+by.Text+" "), piece.Place(by.Source))
+		}),
+		piece.Each(r.Denies, func(by *console.ReachGrant) h.Node {
+			return piece.P("small", piece.Span("pill deny", piece.Icon("cross"), h.Text("denied")), h.Text(" by "+by.Text+" "), piece.Place(by.Source))
+		}),
+		listed("assumes: ", r.Assumes), listed("depends on: ", r.Why),
+		piece.P("small", piece.Join(" · ", r.Asks, (*piece.Tab).Link)))
 }
 
 // classMarks are how classes of paths look.
-var classMarks = map[string]mark{"certain": {"deny", "warning", "certain"}, "assumed": {"warn", "warning", "assumed"}, "possible": {"rate", "minus", "possible"}}
+var classMarks = map[string]piece.Mark{"certain": {Class: "deny", Icon: "warning", Word: "certain"}, "assumed": {Class: "warn", Icon: "warning", Word: "assumed"}, "possible": {Class: "rate", Icon: "minus", Word: "possible"}}
 
 // cutMark is how a path looks that a denial cuts.
-var cutMark = mark{"none", "cross", "cut"}
+var cutMark = piece.Mark{Class: "none", Icon: "cross", Word: "cut"}
 
 // reach is the view of who can become whom.
 func reach(ctx context.Context, q *question) (frame, error) {
 	c := reachContent{
-		From: input{Key: "from", Label: "From", Names: "subject", Value: q.value("from"), Hint: "user:NAME or group:NAME; empty: everybody"},
-		To:   input{Key: "to", Label: "To", Names: "subject", Value: q.value("to"), Options: []string{clusterAdmin}, Hint: "a subject, " + clusterAdmin + " or namespace-admin:NAMESPACE"},
+		From: piece.Input{Key: "from", Label: "From", Names: "subject", Value: q.value("from"), Hint: "user:NAME or group:NAME; empty: everybody"},
+		To:   piece.Input{Key: "to", Label: "To", Names: "subject", Value: q.value("to"), Options: []string{clusterAdmin}, Hint: "a subject, " + clusterAdmin + " or namespace-admin:NAMESPACE"},
 	}
 	shown := frame{Title: "Reach", Lead: "Who can become whom, step by step, denials counted in.", Live: "revision", Content: &c}
 	if c.Asked = c.From.Value+c.To.Value != ""; c.To.Value == "" {
@@ -74,7 +123,7 @@ func reach(ctx context.Context, q *question) (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
-	c.Reach, c.Picture = found, template.HTML(found.SVG) //nolint:gosec // analysis/reach escapes what it draws
+	c.Reach = found
 	for i := range found.Paths {
 		c.Shown = append(c.Shown, rowOfPath(&found.Paths[i], i))
 	}
@@ -96,7 +145,7 @@ func rowOfPath(p *console.ReachPath, path int) pathRow {
 			if len(h.Requests) > 1 {
 				name = "Ask " + strconv.Itoa(n+1)
 			}
-			h.Asks = append(h.Asks, tab{Name: name, Href: askHref("access", r)})
+			h.Asks = append(h.Asks, piece.Tab{Name: name, Href: askHref("access", r)})
 		}
 		row.Rows = append(row.Rows, h)
 	}

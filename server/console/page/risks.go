@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // risksPath is the view of dangerous grants.
@@ -22,7 +24,7 @@ const (
 
 // risksContent is the dangerous grants by code.
 type risksContent struct {
-	Severities, Codes []option
+	Severities, Codes []piece.Option
 	Subject           string
 	Filtered          bool
 	Pending           bool
@@ -37,7 +39,7 @@ type risksContent struct {
 
 // severityCount is how many risks have a severity.
 type severityCount struct {
-	Badge mark
+	Badge piece.Mark
 	Count int
 	Href  string
 }
@@ -45,7 +47,7 @@ type severityCount struct {
 // riskGroup is the risks of a code.
 type riskGroup struct {
 	console.RiskCode
-	Badge mark
+	Badge piece.Mark
 	Open  bool
 	Risks []riskRow
 	// All leads to all risks of the code; empty if they are shown.
@@ -55,28 +57,89 @@ type riskGroup struct {
 // riskRow is a risk.
 type riskRow struct {
 	console.Risk
-	Badge    mark
-	Subjects []tab
+	Badge    piece.Mark
+	Subjects []piece.Tab
 	More     int // subjects that are left out
 	Ask      string
+}
+
+func (c *risksContent) html() h.Node {
+	subject := piece.Input{Key: "subject", Label: "Subject", Value: c.Subject, Names: "subject"}
+	return piece.Div("stack",
+		piece.Ask(risksPath, "card line", "Filter", piece.Select("field", "severity", "Severity", c.Severities), piece.Select("field", "code", "Risk", c.Codes), subject.HTML(), h.Button(h.Text("Filter"))),
+		c.found())
+}
+
+// found is the risks, or why none is shown.
+func (c *risksContent) found() h.Node {
+	switch {
+	case c.Pending:
+		return h.Div(h.Class("card empty"), h.Role("status"), h.P(h.Text("The documents are being searched for risks. The view asks again.")), h.P(piece.Button(risksPath, "Ask again")))
+	case len(c.Groups) == 0 && c.Filtered:
+		return piece.Div("card empty", h.P(h.Text("No risk fits this filter. "), piece.A(risksPath, h.Text("Show all"))))
+	case len(c.Groups) == 0:
+		return piece.Div("card empty", h.H2(h.Text("No grant of these documents is dangerous")),
+			h.P(h.Text("Bindings that let a subject read Secrets, run commands in pods or extend roles would stand here. "), h.Code(h.Text("writ lint --strict")),
+				h.Text(" in a pipeline keeps it so, and "), piece.A(whoCanPath+"?resource=secrets", h.Text("Who can")), h.Text(" has what is granted.")))
+	}
+	return h.Group{
+		h.Ul(h.Class("key"), h.Aria("label", "Risks by severity"), piece.Each(c.Counts, (*severityCount).html),
+			h.If(c.Accepted > 0, h.Li(h.Text(piece.Number(c.Accepted)+" accepted, which come last")))),
+		piece.Div("card folds", piece.Each(c.Groups, (*riskGroup).html)),
+		piece.P("muted small", h.Text("The level is lower in one namespace or for names that a rule lists, lower for a named user or group than for a service account, and higher for everybody. What a denial takes away does not count."),
+			h.If(c.Placeholder, h.Group{h.Text(" In a request, "), h.Code(h.Text("writ-any-other")), h.Text(" stands for any name that no document has.")})),
+		piece.Div("pages", piece.Pages(c.First, "", c.Next)),
+	}
+}
+
+func (s *severityCount) html() h.Node {
+	return h.Li(h.A(h.Class("pill "+s.Badge.Class), h.Href(s.Href), piece.Icon(s.Badge.Icon), h.Text(piece.Number(s.Count)+" "+s.Badge.Word)))
+}
+
+func (r *riskGroup) html() h.Node {
+	total := piece.Plural(r.Total, "risk")
+	if r.Accepted > 0 {
+		total += ", " + piece.Number(r.Accepted) + " accepted"
+	}
+	return h.Details(h.If(r.Open, opened),
+		h.Summary(r.Badge.Pill(), h.Text(" Can "+r.Can+" "), piece.Span("then muted", h.Text(total+" · "), h.Code(h.Text(r.Code)))),
+		piece.P("small muted", h.Text(r.Text)),
+		piece.P("small", h.Strong(h.Text("Remedy:")), h.Text(" "+r.Remedy+".")),
+		h.Table(h.Class("stacked held"), h.Aria("label", "Can "+r.Can), piece.Head(piece.Columns("Severity", "Who", "Where", "By", "Rule"), piece.HiddenColumn("Ask")),
+			h.TBody(piece.Each(r.Risks, (*riskRow).html))),
+		h.If(r.All != "", h.P(piece.A(r.All, h.Text("All of these")))))
+}
+
+func (r *riskRow) html() h.Node {
+	return h.Tr(h.Td(r.Badge.Pill()), piece.RowHead(piece.Join(", ", r.Subjects, (*piece.Tab).Link), andMore(r.More)), h.Td(h.Text(r.Where)),
+		piece.Td("small by", h.Text(r.Binding+" "), h.Br(), piece.Place(r.Source), h.Iff(r.Accepted != nil, func() h.Node {
+			return h.Details(h.Summary(h.Class("small"), h.Text("accepted")), h.P(h.Text(r.Accepted.Reason)), h.P(piece.Place(r.Accepted.Source)))
+		})),
+		piece.Td("small by", piece.Note("narrow muted", "rule at "), piece.Place(r.RuleSource)),
+		piece.Td("nowrap", h.Iff(r.Ask != "", func() h.Node { return piece.A(r.Ask, h.Text("Ask"), piece.Note("hidden", " for "+r.Subjects[0].Name)) })))
+}
+
+// andMore is how many others are left out.
+func andMore(n int) h.Node {
+	return h.If(n > 0, h.Group{h.Text(" "), piece.Note("muted", "and "+piece.Number(n)+" more")})
 }
 
 // severityMarks are how severities look, the most severe first.
 var severityMarks = []struct {
 	severity string
-	mark     mark
+	mark     piece.Mark
 }{
-	{"critical", mark{"deny", "warning", "critical"}}, {"high", mark{"warn", "warning", "high"}},
-	{"medium", mark{"rate", "minus", "medium"}}, {"low", mark{"none", "minus", "low"}},
+	{"critical", piece.Mark{Class: "deny", Icon: "warning", Word: "critical"}}, {"high", piece.Mark{Class: "warn", Icon: "warning", Word: "high"}},
+	{"medium", piece.Mark{Class: "rate", Icon: "minus", Word: "medium"}}, {"low", piece.Mark{Class: "none", Icon: "minus", Word: "low"}},
 }
 
-func severityMark(severity string) mark {
+func severityMark(severity string) piece.Mark {
 	for _, s := range severityMarks {
 		if s.severity == severity {
 			return s.mark
 		}
 	}
-	return mark{"none", "minus", severity}
+	return piece.Mark{Class: "none", Icon: "minus", Word: severity}
 }
 
 // risks is the view of dangerous grants.
@@ -94,12 +157,12 @@ func risks(ctx context.Context, q *question) (frame, error) {
 		return frame{}, err
 	}
 	c.count(all, asked.Severity)
-	c.Codes = []option{{Word: "any"}}
+	c.Codes = []piece.Option{{Word: "any"}}
 	for _, found := range all.Codes {
-		c.Codes = append(c.Codes, option{found.Code, found.Can, found.Code == code})
+		c.Codes = append(c.Codes, piece.Option{Value: found.Code, Word: found.Can, Selected: found.Code == code})
 	}
 	if code != "" && !slices.ContainsFunc(all.Codes, func(f console.RiskCode) bool { return f.Code == code }) {
-		c.Codes = append(c.Codes, option{code, code, true})
+		c.Codes = append(c.Codes, piece.Option{Value: code, Word: code, Selected: true})
 	}
 	for i, found := range all.Codes {
 		if code != "" && found.Code != code {
@@ -151,6 +214,28 @@ type risksInShort struct {
 	Pending, Unasked bool
 }
 
+func (r *risksInShort) html() h.Node {
+	return piece.Titled("risks", h.Group{h.Text("Risks "), smallLink(risksPath, "All risks")}, r.listed())
+}
+
+// listed is the worst risks, or why they are not shown.
+func (r *risksInShort) listed() h.Node {
+	switch {
+	case r.Unasked:
+		return piece.P("muted", h.Text("The documents are many: "), piece.A(risksPath, h.Text("Risks")), h.Text(" searches them."))
+	case r.Pending:
+		return piece.P("muted", h.Text("The documents are being searched for dangerous grants."))
+	case len(r.Counts) == 0:
+		return piece.P("muted", h.Text("No grant of these documents is dangerous."))
+	}
+	return h.Group{
+		h.Ul(h.Class("key"), h.Aria("label", "Risks by severity"), piece.Each(r.Counts, (*severityCount).html)),
+		h.Table(h.Class("stacked worst"), h.Aria("label", "The most severe risks"), h.TBody(piece.Each(r.Worst, func(w *riskGroup) h.Node {
+			return h.Tr(piece.Td("nowrap", w.Badge.Pill()), piece.RowHead(piece.A(w.All, h.Text("Can "+w.Can))), piece.Td("num muted small", h.Text(piece.Plural(w.Total, "risk"))))
+		}))),
+	}
+}
+
 // worstOf returns the risks of the overview, nil if they are not known.
 func worstOf(ctx context.Context, q *question, documents int) *risksInShort {
 	if documents > maxSearchedFor {
@@ -179,9 +264,9 @@ func worstOf(ctx context.Context, q *question, documents int) *risksInShort {
 // count fills in the counts and the severities of the form.
 func (c *risksContent) count(all *console.Risks, severity string) {
 	c.Accepted = all.Accepted
-	c.Severities = []option{{Word: "any", Selected: severity == ""}}
+	c.Severities = []piece.Option{{Word: "any", Selected: severity == ""}}
 	for _, s := range severityMarks {
-		c.Severities = append(c.Severities, option{s.severity, s.severity, s.severity == severity})
+		c.Severities = append(c.Severities, piece.Option{Value: s.severity, Word: s.severity, Selected: s.severity == severity})
 		if n := all.Severities[s.severity]; n > 0 {
 			c.Counts = append(c.Counts, severityCount{s.mark, n, withValue(risksPath, nil, "severity", s.severity)})
 		}
@@ -191,7 +276,7 @@ func (c *risksContent) count(all *console.Risks, severity string) {
 func rowOfRisk(r *console.Risk) riskRow {
 	row := riskRow{Risk: *r, Badge: severityMark(r.Severity), More: max(0, len(r.Subjects)-maxRiskSubjects)}
 	for _, p := range r.Subjects[:len(r.Subjects)-row.More] {
-		row.Subjects = append(row.Subjects, tab{Name: principalWords(p), Href: subjectHref(p)})
+		row.Subjects = append(row.Subjects, piece.Tab{Name: principalWords(p), Href: subjectHref(p)})
 	}
 	if len(r.Request) > 0 {
 		row.Ask = askHref("access", r.Request)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // Bounds of sessions and of signing in.
@@ -145,10 +147,21 @@ type signInForm struct {
 	Error string
 }
 
+func (f *signInForm) html() h.Node {
+	return piece.Div("sign", h.Form(h.Class("card rows"), h.Method("post"), h.Action("/page/sign-in"), piece.LabelledBy("sign-in"),
+		h.H1(h.ID("sign-in"), h.Text("Sign in")),
+		piece.P("muted", h.Text("The page shows documents and people to those who may see them.")),
+		h.If(f.Error != "", h.P(h.Class("error"), h.Role("alert"), h.ID("sign-in-error"), h.Text(f.Error))),
+		piece.Kept("to", f.To),
+		piece.Div("field", h.Label(h.For("token"), h.Text("Token")), h.Input(h.ID("token"), h.Name("token"), h.Type("password"), h.AutoComplete("current-password"), h.Required(),
+			h.If(f.Error != "", h.Group{h.Aria("invalid", "true"), h.Aria("describedby", "sign-in-error")}))),
+		piece.Div("line", piece.Submit("Sign in"))))
+}
+
 // showSignIn shows the form.
 func (p *page) showSignIn(w http.ResponseWriter, r *http.Request, status int, form signInForm) {
 	form.To = ownView(form.To)
-	p.templates.write(w, r, status, "sign_in.html", frame{Title: "Sign in", Bare: true, Content: form})
+	p.write(w, r, status, frame{Title: "Sign in", Bare: true, Content: &form})
 }
 
 func (p *page) signInPage(w http.ResponseWriter, r *http.Request) {

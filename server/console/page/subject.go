@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -27,7 +29,7 @@ var roleForm = &pointForm{path: rolePath, fields: []fieldForm{
 
 // holding is what the views of a subject and of a role have in common.
 type holding struct {
-	Tabs []tab
+	Tabs []piece.Tab
 	Form *asked
 	Self bool
 	// First and Next lead to other pages.
@@ -51,12 +53,154 @@ type roleContent struct {
 	Missing string
 }
 
+func (c *subjectContent) html() h.Node {
+	content := piece.Div("card empty", h.H2(h.Text("Name a user or a group")),
+		h.P(h.Text("Its bindings stand here, with their roles and lines. "), piece.A(whoCanPath+"?resource=secrets", h.Text("Who can read secrets")), h.Text(" has some to begin with.")))
+	if c.Subject != nil {
+		content = c.found()
+	}
+	return h.Group{
+		piece.Tabs("Question", c.Tabs),
+		piece.Div("stack", h.Iff(!c.Self, func() h.Node {
+			return piece.Ask(subjectPath, "card line top-aligned one", "Question", c.Form.shown(), piece.Submit("Show"))
+		}), content),
+	}
+}
+
+// found is what the documents bind to the subject.
+func (c *subjectContent) found() h.Node {
+	button := func(href, name string) h.Node { return h.If(href != "", piece.Button(href, name)) }
+	return h.Group{
+		piece.P("line", button(c.What, "What it can do"), button(c.Ask, "Ask for it"), button(c.Log, "Its decisions"), button(c.Sessions, "Its sessions")),
+		piece.Titled("bindings", piece.Heading("Bindings", piece.Plural(c.Total, "binding")), c.bound(), h.Iff(len(c.Groups) > 0, c.groups)),
+		h.If(len(c.Policies) > 0, piece.Titled("policies", h.Text("Visibility policies that name it"),
+			h.Table(h.Class("stacked"), piece.LabelledBy("policies"), piece.Head(piece.Columns("Policy", "Effect", "Through", "Where")), h.TBody(piece.Each(c.Policies, func(p *console.NamingPolicy) h.Node {
+				through := h.Text(principalWords(p.Subject))
+				if p.Subject == c.Subject.Subject {
+					through = directly()
+				}
+				return h.Tr(piece.RowHead(h.Text(piece.Named(p.Kind, p.Namespace, p.Name))), h.Td(h.Text(p.Effect)), h.Td(through), piece.Td("small where", c.place(p.Source)))
+			}))))),
+	}
+}
+
+// bound is the bindings, or why none is shown.
+func (c *subjectContent) bound() h.Node {
+	switch {
+	case len(c.Bindings) > 0:
+		return h.Group{
+			h.Table(h.Class("stacked held"), h.Aria("label", "Bindings"), piece.Head(piece.Columns("Role", "Permits", "In", "Through", "Binding")), h.TBody(piece.Each(c.Bindings, c.binding))),
+			piece.Div("pages", piece.Pages(c.First, "", c.Next)),
+		}
+	case c.Self:
+		return piece.P("empty", h.Text("No binding names you or one of your groups. Ask those who write the documents for one."))
+	}
+	return piece.P("empty", h.Text("No binding names "+principalWords(c.Subject.Subject)+". A name is compared exactly: "),
+		piece.A(whoCanPath+"?resource=pods&all=1", h.Text("all subjects")), h.Text(" are in Who can."))
+}
+
+// binding is a row. A caller who asks about itself may not see roles, groups and documents.
+func (c *subjectContent) binding(b *console.Held) h.Node {
+	role, through := h.Text(piece.Named(b.Role.Kind, b.Role.Namespace, b.Role.Name)), h.Text(principalWords(b.Subject))
+	if !c.Self {
+		role, through = piece.A(roleHref(b.Role.Family, b.Role.Namespace, b.Role.Name), role), piece.A(subjectHref(b.Subject), through)
+	}
+	if b.Subject == c.Subject.Subject {
+		through = directly()
+	}
+	permits := piece.Note("muted", "no rule")
+	if b.Role.Text != "" {
+		permits = h.Text(b.Role.Text)
+	}
+	return h.Tr(piece.RowHead(role), piece.Td("what small", permits, h.If(b.Role.Rules > 3, h.Group{h.Text(" "), piece.Note("muted", "and more, "+piece.Plural(b.Role.Rules, "rule"))})),
+		h.Td(within(&b.BindingOf)), h.Td(through), piece.Td("small by", h.Text(piece.Named(b.Kind, b.Namespace, b.Name)), h.Br(), c.place(b.Source)))
+}
+
+func directly() h.Node { return piece.Note("muted", "directly") }
+
+// place is where something is written, with a link for those who may follow it.
+func (c *subjectContent) place(source string) h.Node {
+	if c.Self {
+		return h.Text(source)
+	}
+	return piece.Place(source)
+}
+
+// groups are those whose bindings the list has too.
+func (c *subjectContent) groups() h.Node {
+	list := strings.Join(c.Groups, ", ") + "."
+	if c.Self {
+		return piece.P("small muted", h.Text("With your groups: "+list))
+	}
+	return piece.P("small muted", h.Text("With the groups that every API server adds to this name: "+list+" The documents do not know which further groups a user is in: "),
+		piece.A(c.Ask, h.Text("ask")), h.Text(" with them."))
+}
+
+// within is where a binding holds, and until when.
+func within(b *console.BindingOf) h.Node {
+	in := h.Group{h.Text("every namespace")}
+	if b.In != "" {
+		in = h.Group{piece.Note("narrow muted", "in "), h.Text(b.In)}
+	}
+	return append(in, h.If(b.Until != "", h.Group{h.Text(" "), piece.Note("small muted", "until "+b.Until)}))
+}
+
+func (c *roleContent) html() h.Node {
+	content := piece.Div("card empty", h.H2(h.Text("Name a role")), h.P(h.Text("Its rules stand here, and who holds it where. "), piece.A("/page/documents", h.Text("Documents")), h.Text(" lists the rules of all roles.")))
+	switch {
+	case c.Role != nil:
+		content = c.found()
+	case c.Missing != "":
+		content = piece.Div("card empty", h.H2(h.Text("No role is called "+c.Missing)),
+			h.P(h.Text("A role of a namespace is written NAMESPACE/NAME. "), piece.A("/page/documents", h.Text("Documents")), h.Text(" lists the rules of all roles.")))
+	}
+	return h.Group{
+		piece.Tabs("Question", c.Tabs),
+		piece.Div("stack", piece.Ask(rolePath, "card line top-aligned one", "Question", c.Form.shown(), piece.Submit("Show")), content),
+	}
+}
+
+// found is the rules of the role, and who holds it.
+func (c *roleContent) found() h.Node {
+	rules, holders := piece.P("empty", h.Text("The role has no rules: who holds it may do nothing by it.")), h.Node(piece.P("empty", h.Text("No binding refers to this role. Bind it to a subject, or remove it.")))
+	if len(c.Rules) > 0 {
+		rules = h.Group{
+			h.Table(h.Class("stacked rules"), h.Aria("label", "Rules"), piece.Head(piece.Columns("Verbs", "On", "Line"), piece.NumberColumn("Decided")), h.TBody(piece.Each(c.Rules, roleRule))),
+			h.If(c.MoreRules > 0, piece.P("muted", h.Text("and "+piece.Plural(c.MoreRules, "rule")+" more, in its document."))),
+		}
+	}
+	if len(c.Holders) > 0 {
+		holders = h.Group{
+			h.Table(h.Class("stacked"), h.Aria("label", "Who holds it"), piece.Head(piece.Columns("Subject", "In", "Binding", "Line")), h.TBody(piece.Each(c.Holders, func(b *console.BindingOf) h.Node {
+				return h.Tr(piece.RowHead(piece.A(subjectHref(b.Subject), h.Text(principalWords(b.Subject)))), h.Td(within(b)), h.Td(h.Text(piece.Named(b.Kind, b.Namespace, b.Name))), piece.Td("small where", piece.Place(b.Source)))
+			}))),
+			piece.Div("pages", piece.Pages(c.First, "", c.Next)),
+		}
+	}
+	return h.Group{
+		piece.Titled("rules", h.Group{h.Text("Rules "), piece.Span("small muted", h.Text(c.Kind+" "), piece.Place(c.Source))}, rules),
+		piece.Titled("holders", piece.Heading("Who holds it", piece.Plural(c.Total, "subject")), holders),
+	}
+}
+
+func roleRule(r *console.RoleRule) h.Node {
+	on := h.Group{h.Text(strings.Join(r.Paths, ", "))}
+	if len(r.Paths) == 0 {
+		on = h.Group{h.Text(strings.Join(r.Resources, ", "))}
+		if of := groupWords(r.APIGroups); of != "" {
+			on = append(on, h.Text(" "), piece.Note("muted", "of "+of))
+		}
+	}
+	return h.Tr(piece.RowHead(h.If(r.Effect == "Deny", h.Group{piece.Note("pill deny", "denies"), h.Text(" ")}), h.Text(strings.Join(r.Verbs, ", "))),
+		piece.Td("what", on, h.If(r.Condition != "", below(r.Condition))), piece.Td("small where", piece.Place(r.Source)), piece.Td("num", decided(r.Decided)))
+}
+
 // maxRoleRules bounds the rules of a role that are shown.
 const maxRoleRules = 200
 
 // questionTabs are the tabs of the questions who and what, as far as a caller may ask them.
-func questionTabs(q *question, current string) []tab {
-	tabs := []tab{{Name: "Who can", Href: whoCanPath}, {Name: "What can", Href: whatCanPath}, {Name: "Subject", Href: subjectPath}, {Name: "Role", Href: rolePath}}
+func questionTabs(q *question, current string) []piece.Tab {
+	tabs := []piece.Tab{{Name: "Who can", Href: whoCanPath}, {Name: "What can", Href: whatCanPath}, {Name: "Subject", Href: subjectPath}, {Name: "Role", Href: rolePath}}
 	if !q.caller.SeesAll {
 		tabs = tabs[1:3]
 	}
@@ -184,17 +328,17 @@ const maxSubjects = 4
 
 // subjectsOf are links to the bindings of the user and the groups of a request. A caller who
 // is not an auditor has one to its own.
-func subjectsOf(request json.RawMessage, c console.Caller) []tab {
+func subjectsOf(request json.RawMessage, c console.Caller) []piece.Tab {
 	a := aboutOf(request)
 	if !c.SeesAll {
-		return []tab{{Name: "Your bindings", Href: subjectPath}}
+		return []piece.Tab{{Name: "Your bindings", Href: subjectPath}}
 	}
-	var tabs []tab
+	var tabs []piece.Tab
 	if a.User != "" {
-		tabs = append(tabs, tab{Name: "Bindings of " + a.User, Href: subjectHref(tables.User(a.User))})
+		tabs = append(tabs, piece.Tab{Name: "Bindings of " + a.User, Href: subjectHref(tables.User(a.User))})
 	}
 	for _, group := range a.Groups {
-		tabs = append(tabs, tab{Name: "of group " + group, Href: subjectHref(tables.Group(group))})
+		tabs = append(tabs, piece.Tab{Name: "of group " + group, Href: subjectHref(tables.Group(group))})
 	}
 	return tabs[:min(len(tabs), maxSubjects)]
 }
@@ -213,4 +357,18 @@ func principalWords(principal string) string {
 		return "service account " + accountName(user)
 	}
 	return strings.Replace(principal, ":", " ", 1)
+}
+
+// groupWords are API groups, with a name for the core group; empty for the core group alone.
+func groupWords(groups []string) string {
+	if len(groups) == 1 && groups[0] == "" {
+		return ""
+	}
+	words := make([]string, len(groups))
+	for i, group := range groups {
+		if words[i] = group; group == "" {
+			words[i] = "core"
+		}
+	}
+	return strings.Join(words, ", ")
 }

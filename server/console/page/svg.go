@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 )
 
 // chart is a curve in a box of 240 by 40: the points of its line and of its area, and the
@@ -14,6 +16,20 @@ import (
 type chart struct {
 	Line, Area string
 	Top        float64
+}
+
+// html is the curve with its name.
+func (c *chart) html(label string) h.Node {
+	return h.SVG(h.Attrs("class", "chart", "viewBox", "0 0 240 40", "preserveAspectRatio", "none", "role", "img", "aria-label", label),
+		h.El("polygon", h.Attrs("class", "area", "points", c.Area)), h.El("polyline", h.Attrs("class", "spark", "points", c.Line)))
+}
+
+// scale says what the upper edge stands for.
+func (c *chart) scale(unit string) h.Node {
+	if c.Top == 0 {
+		return piece.Note("scale", "nothing was measured")
+	}
+	return piece.Note("scale", "0 to "+piece.Number(c.Top)+" "+unit)
 }
 
 // Sizes of charts.
@@ -88,6 +104,47 @@ type figures struct {
 	Outcomes             []bar
 }
 
+// html is the rates of the last 15 minutes.
+func (f *figures) html() h.Node {
+	const unknown = "–"
+	hits, p99 := unknown, unknown
+	if f.PerSecond > 0 {
+		hits = percent(f.Hits)
+	}
+	if f.P99 > 0 {
+		p99 = piece.Number(f.P99)
+	}
+	figure := func(label string, children ...h.Node) h.Node {
+		return piece.Div("card figure", piece.Span("label", h.Text(label+" "), h.Span(h.Text("15 min"))), h.Group(children))
+	}
+	rate := func(name, text string) h.Group { return h.Group{h.Data("rate", name), h.Text(text)} }
+	small := func(unit string) h.Node { return h.Group{h.Text(" "), h.Small(h.Text(unit))} }
+	return h.Section(h.Class("grid four"), h.Aria("label", "Decisions"),
+		figure("Decisions per second", piece.Span("big", rate("perSecond", piece.Number(f.PerSecond))), f.Decisions.html("Decisions per second, last 15 minutes"), f.Decisions.scale("a second")),
+		figure("Outcomes", piece.Note("big", piece.Number(f.Total)), f.outcomes()),
+		figure("From the cache", piece.Span("big", h.Span(rate("cacheHitRatio", hits)), small("%")), f.Cache.html("Cache hits, last 15 minutes"), piece.Note("scale", "0 to 100 %")),
+		figure("Time to decide, p99", piece.Span("big", h.Span(rate("p99", p99)), small("µs")), f.Latency.html("Latency, last 15 minutes"), f.Latency.scale("µs")))
+}
+
+// outcomes are the shares of outcomes.
+func (f *figures) outcomes() h.Node {
+	var labels []string
+	for i, b := range f.Outcomes {
+		if i > 0 {
+			b.Word = strings.ToLower(b.Word)
+		}
+		labels = append(labels, b.Word+" "+piece.Number(b.Count))
+	}
+	return h.Group{
+		h.SVG(h.Attrs("class", "chart short", "viewBox", "0 0 240 24", "preserveAspectRatio", "none", "role", "img", "aria-label", strings.Join(labels, ", ")),
+			h.El("rect", h.Attrs("y", "6", "width", "240", "height", "12", "class", "fill-sunk")),
+			piece.Each(f.Outcomes, func(b *bar) h.Node {
+				return h.El("rect", h.Attrs("x", b.X, "y", "6", "width", b.Width, "height", "12", "class", "fill-"+b.Class))
+			})),
+		h.Ul(h.Class("key"), piece.Each(f.Outcomes, func(b *bar) h.Node { return h.Li(piece.Key(b.Class, "3"), h.Text(b.Word+" "+percent(b.Share)+" %")) })),
+	}
+}
+
 func newFigures(r *console.Rates) *figures {
 	f := &figures{
 		Decisions: chartOf(r.Points, 0, (*console.RatePoint).PerSecond),
@@ -114,7 +171,7 @@ func newFigures(r *console.Rates) *figures {
 // score is the score of a pod among the thresholds of a policy.
 type score struct {
 	console.Score
-	Badge mark
+	Badge piece.Mark
 	// Label describes the picture, and Legend the thresholds.
 	Label, Legend string
 	Bands         []band
@@ -122,6 +179,26 @@ type score struct {
 	At string
 	// Anchor is where its number stands: start, middle or end.
 	Anchor string
+}
+
+// html is the pod's risk factors, and where their sum stands among the thresholds.
+func (s *score) html() h.Node {
+	factors := piece.Each(s.Factors, func(f *console.Factor) h.Node {
+		return h.Tr(piece.RowHead(h.Text(f.Factor)), piece.Td("num", h.Text(strconv.Itoa(f.Points))))
+	})
+	if len(s.Factors) == 0 {
+		factors = h.Group{h.Tr(h.Td(h.ColSpan("2"), h.Class("muted"), h.Text("No risk factor")))}
+	}
+	total := strconv.Itoa(s.Score.Score)
+	return piece.Card("Pod security", h.H2(piece.Heading("Pod security", s.Policy)), piece.Div("grid score",
+		h.Table(h.Aria("label", "Score"), piece.Head(piece.Columns("Risk factor"), piece.NumberColumn("Points")), h.TBody(factors),
+			h.TFoot(h.Tr(piece.RowHead(h.Text("Total")), piece.Td("num", h.Text(total))))),
+		h.Div(
+			h.SVG(h.Class("graph"), h.Attrs("viewBox", "-4 0 428 62", "role", "img", "aria-label", s.Label),
+				h.El("text", h.Attrs("x", s.At, "y", "12", "text-anchor", s.Anchor), h.Class("namet"), h.Text(total)), piece.Each(s.Bands, (*band).html),
+				h.El("path", h.Attrs("d", "M"+s.At+" 17v27", "stroke", "currentColor", "stroke-width", "3"))),
+			piece.P("small muted", h.Text(s.Legend+" · "), s.Badge.Pill()),
+			piece.Each(s.Overrides, func(text *string) h.Node { return piece.P("small", h.Text(*text)) }))))
 }
 
 // band is the scores up to a threshold.
@@ -132,17 +209,22 @@ type band struct {
 	Last          bool
 }
 
+func (b *band) html() h.Node {
+	return h.Group{h.El("rect", h.Attrs("x", b.X, "y", "26", "width", b.Width, "height", "14", "class", "fill-"+b.Class)),
+		h.If(!b.Last, h.El("text", h.Attrs("x", b.End, "y", "56", "text-anchor", "middle"), h.Text(strconv.Itoa(b.Max))))}
+}
+
 // scoreWidth is the width of the picture.
 const scoreWidth = 420
 
-func actionMark(action string) mark {
+func actionMark(action string) piece.Mark {
 	switch action {
 	case "allow":
-		return mark{"allow", "check", "allow"}
+		return piece.Mark{Class: "allow", Icon: "check", Word: "allow"}
 	case "warn":
-		return mark{"warn", "warning", "warn"}
+		return piece.Mark{Class: "warn", Icon: "warning", Word: "warn"}
 	}
-	return mark{"deny", "cross", action}
+	return piece.Mark{Class: "deny", Icon: "cross", Word: action}
 }
 
 func scoreOf(s *console.Score) score {
@@ -173,3 +255,6 @@ func scoreOf(s *console.Score) score {
 	}
 	return shown
 }
+
+// percent writes a share as a percentage with one decimal.
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }

@@ -4,17 +4,20 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/console"
+	h "github.com/writ-policy/writ/server/console/page/html"
+	"github.com/writ-policy/writ/server/console/page/piece"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // matrixContent is who can do something, or what a subject can do.
 type matrixContent struct {
-	Tabs  []tab
+	Tabs  []piece.Tab
 	Form  *asked
 	What  bool
 	Self  bool // the caller asks about itself
@@ -26,7 +29,7 @@ type matrixContent struct {
 	First, Last int
 	// Letters lead to the rows of a letter, and Others is the address with the subjects that
 	// can do nothing, or without them.
-	Letters               []tab
+	Letters               []piece.Tab
 	Others                string
 	Previous, Next, Table string
 	Query                 console.MatrixQuery
@@ -43,12 +46,107 @@ type matrixLine struct {
 
 // matrixCell is a link to the question behind a cell.
 type matrixCell struct {
-	Badge       mark
+	Badge       piece.Mark
 	Word        string
 	Text, Title string
 	// Until is when the outcome changes, in few words.
 	Until string
 	Href  string
+}
+
+func (c *matrixContent) html() h.Node {
+	return h.Group{
+		piece.Tabs("Question", c.Tabs),
+		piece.Div("stack",
+			piece.Ask(whoCanPath, "card line top-aligned", "Question", h.If(c.What, piece.Kept("of", "what")), c.Form.shown(), piece.Submit("Show"),
+				h.Details(h.Class("whole"), h.If(c.Form.Open, opened), h.Summary(h.Text("Other facts")), c.Form.folded())),
+			c.found(),
+			h.Iff(c.Asked, func() h.Node {
+				return piece.Each(c.Warnings, func(text *string) h.Node { return piece.P("muted small", h.Text(sentence(*text))) })
+			})),
+	}
+}
+
+// found is the matrix, or why it is not shown.
+func (c *matrixContent) found() h.Node {
+	switch {
+	case c.Wrong:
+		return piece.Div("card empty", h.P(h.Text("Mend the field that is marked, and press Show.")))
+	case !c.Asked && c.What:
+		return piece.Div("card empty", h.H2(h.Text("Name a user or a group")), h.P(h.Text("The matrix shows what it can do, by resource and verb.")))
+	case !c.Asked:
+		return piece.Div("card empty", h.H2(h.Text("Name a resource")), h.P(h.Text("The matrix shows who can do what with it, by subject and verb. Try "),
+			piece.A(whoCanPath+"?resource=pods", h.Text("pods")), h.Text(" or "), piece.A(whoCanPath+"?resource=secrets", h.Text("secrets")), h.Text(".")))
+	case len(c.Lines) == 0:
+		return piece.P("card empty", c.none())
+	}
+	first, count, file := "Subject", "subject", "who-can.csv"
+	if c.What {
+		first, count, file = "Resource", "resource", "what-can.csv"
+	}
+	return h.Group{
+		c.legend(),
+		h.If(len(c.Letters) > 0, h.Nav(h.Class("letters"), h.Aria("label", "Letters"), piece.Each(c.Letters, func(t *piece.Tab) h.Node {
+			return h.A(h.Href(t.Href), h.If(t.Current, h.Aria("current", "true")), h.Text(t.Name))
+		}))),
+		h.Div(piece.Region("scroll", "Matrix, scrolls"), h.Table(h.Class("matrix"), h.Aria("label", "Matrix"),
+			piece.Head(piece.Columns(first), piece.Columns(c.Columns...)), h.TBody(piece.Each(c.Lines, (*matrixLine).html)))),
+		piece.Div("pages", piece.Note("muted", piece.Plural(c.Total, count)+", "+piece.Number(c.First)+" to "+piece.Number(c.Last)),
+			h.Text("\n"), piece.Pages("", c.Previous, c.Next), h.Text("\n"),
+			h.A(h.Class("button"), h.Download(file), h.Href(c.Table), h.Text("Download CSV"))),
+	}
+}
+
+// others leads to the rows that are left out, or leaves them out.
+func (c *matrixContent) others(what, who string) h.Node {
+	if c.What {
+		who = what
+	}
+	return piece.A(c.Others, h.Text(who))
+}
+
+// none says why the matrix has no row.
+func (c *matrixContent) none() h.Node {
+	text := "No subject can do anything with " + c.Query.Resource + "."
+	switch {
+	case c.Query.Search != "":
+		return h.Text("Nothing here has “" + c.Query.Search + "” in its name.")
+	case c.Self:
+		return h.Text("No rule of the documents allows you anything.")
+	case c.What:
+		text = "No rule of the documents allows " + c.Query.Subject + " anything."
+	}
+	return h.Group{h.Text(text), h.If(c.Others != "", h.Group{h.Text(" "), c.others("Show every resource", "Show everybody")})}
+}
+
+// legend explains the cells.
+func (c *matrixContent) legend() h.Node {
+	pill := func(outcome string) h.Node { return piece.Badge(outcome).Pill() }
+	only := "Only those whom a rule allows something. "
+	if c.What {
+		only = "Only what a rule allows something on. "
+	}
+	return h.Ul(h.Class("key"), h.Aria("label", "Legend"), h.Li(pill(console.Allow)), h.Li(pill(console.Deny)), h.Li(pill(console.None)), h.Li(pill(console.Depends), h.Text(" on a fact of the request")),
+		h.If(slices.Contains(c.Columns, "*"), h.Li(h.Code(h.Text("*")), h.Text(" every verb, also those without a column"))),
+		h.If(c.Others != "" && c.Query.Only, h.Li(h.Text(only), c.others("Show every resource", "Show everybody"))),
+		h.If(c.Others != "" && !c.Query.Only, h.Li(c.others("Only what it can do something with", "Only those who can"))))
+}
+
+func (l *matrixLine) html() h.Node {
+	name := piece.Breakable(l.Name)
+	if l.Href != "" {
+		name = h.A(h.Href(l.Href), h.Title(l.Name), piece.Breakable(l.Label))
+	}
+	return h.Tr(piece.RowHead(name, h.Text(" "), piece.Note("kind", l.Kind)), piece.Each(l.Cells, (*matrixCell).html))
+}
+
+func (c *matrixCell) html() h.Node {
+	word := piece.Note("hidden", c.Word)
+	if c.Badge.Word == piece.Badge(console.Depends).Word {
+		word = h.Text(c.Word)
+	}
+	why := func(text string) h.Node { return h.If(text != "", h.Group{h.Text(" "), piece.Note("why", text)}) }
+	return h.Td(h.A(h.Class("cell "+c.Badge.Class), h.Href(c.Href), h.Title(c.Title), word, why(c.Text), why(c.Until)))
 }
 
 const (
@@ -123,7 +221,7 @@ func (p *page) whoCan(ctx context.Context, q *question) (frame, error) {
 		c.Asked, c.Query = true, asked
 		c.show(matrix, q.query, q.now)
 	}
-	shown.Content = c
+	shown.Content = &c
 	return shown, nil
 }
 
@@ -159,7 +257,7 @@ func (c *matrixContent) show(m *console.Matrix, query url.Values, now time.Time)
 		}
 	}
 	for _, l := range m.Letters {
-		c.Letters = append(c.Letters, tab{Name: l.Letter, Href: withValue(whoCanPath, query, "after", l.After), Current: l.After == c.Query.After || l.After == "0" && skipped == 0})
+		c.Letters = append(c.Letters, piece.Tab{Name: l.Letter, Href: withValue(whoCanPath, query, "after", l.After), Current: l.After == c.Query.After || l.After == "0" && skipped == 0})
 	}
 	if !c.Self {
 		c.Others = withValue(whoCanPath, all, "all", map[bool]string{true: "1"}[c.Query.Only])
@@ -194,7 +292,7 @@ func briefly(text string) string {
 }
 
 func cellOf(c *console.Cell, now time.Time) matrixCell {
-	cell := matrixCell{Badge: badge(c.Outcome), Word: cellWords[c.Outcome], Text: shorten(briefly(c.Text), whyWidth), Title: c.Title, Href: askHref("access", c.Request)}
+	cell := matrixCell{Badge: piece.Badge(c.Outcome), Word: cellWords[c.Outcome], Text: shorten(briefly(c.Text), whyWidth), Title: c.Title, Href: askHref("access", c.Request)}
 	switch {
 	case c.Title == "":
 		cell.Title = "no rule"
