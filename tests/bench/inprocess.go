@@ -66,20 +66,30 @@ func inProcess(r *results, w *world, rounds int) (*bundles.Bundle, error) {
 		r.point("CPU of a decision in process", "us", row.name, w.n, float64(best[i].NsPerOp())/1e3)
 	}
 	r.reached(float64(best[2].NsPerOp())/float64(best[0].NsPerOp()), goalInProcess)
-	r.printf("  %-34s %10.2f s\n", "start from documents, cold", start.Seconds())
-	r.reached(start.Seconds(), goalStart, w.n)
-	r.point("Start and change", "s", "start from documents", w.n, start.Seconds())
-	if err := activation(ctx, r, w.n, "start from a bundle", bundle, nil); err != nil {
-		return nil, err
-	}
-	signed, keys, err := sign(w, bundle)
-	if err != nil {
-		return nil, err
-	}
-	if err := activation(ctx, r, w.n, "start from a signed bundle", signed, keys); err != nil {
+	if err := starts(ctx, r, w, start, bundle); err != nil {
 		return nil, err
 	}
 	return bundle, reloads(r, w, rounds)
+}
+
+// starts prints what a start took, and measures one from the bundle.
+func starts(ctx context.Context, r *results, w *world, start time.Duration, bundle *bundles.Bundle) error {
+	parsing, err := parseAlone(w.dir)
+	if err != nil {
+		return err
+	}
+	r.printf("  %-34s %10.2f s\n", "floor: the YAML parser alone", parsing.Seconds())
+	r.printf("  %-34s %10.2f s  %.2f x floor\n", "start from documents, cold", start.Seconds(), start.Seconds()/parsing.Seconds())
+	r.reached(start.Seconds(), goalStart, w.n)
+	r.point("Start and change", "s", "start from documents", w.n, start.Seconds())
+	if err := activation(ctx, r, w.n, "start from a bundle", bundle, nil); err != nil {
+		return err
+	}
+	signed, keys, err := sign(w, bundle)
+	if err != nil {
+		return err
+	}
+	return activation(ctx, r, w.n, "start from a signed bundle", signed, keys)
 }
 
 func benchmark(run func(i int)) testing.BenchmarkResult {
