@@ -3,90 +3,11 @@ package bundles
 import (
 	"bytes"
 	"encoding/json"
-	"hash"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/writ-policy/writ/internal/jsontext"
 )
-
-// jsonMember is a member of an object.
-type jsonMember struct {
-	key   string
-	value []byte
-}
-
-// wholeBytes is up to which size a value is written at once. Of a larger one the ends of its
-// members are found first, so that it is never held twice, and they are written on all CPUs.
-const wholeBytes = 1 << 16
-
-// writeCanonical hashes checked JSON in the form that OPA hashes.
-func writeCanonical(h hash.Hash, text []byte) {
-	switch {
-	case len(text) <= wholeBytes || text[0] == '"':
-		h.Write(new(canonical).appendWhole(nil, text))
-	case text[0] == '{':
-		var members []jsonMember
-		for key, value := range jsontext.Members(text) {
-			members = append(members, jsonMember{key, value})
-		}
-		slices.SortFunc(members, func(a, b jsonMember) int { return strings.Compare(a.key, b.key) })
-		writeMembers(h, members)
-	default:
-		before := "["
-		for element := range jsontext.Elements(text) {
-			h.Write([]byte(before))
-			writeCanonical(h, element)
-			before = ","
-		}
-		h.Write([]byte("]"))
-	}
-}
-
-// writeMembers hashes an object of sorted members.
-func writeMembers(h hash.Hash, members []jsonMember) {
-	const perCPU = 256
-	isLarge := func(m jsonMember) bool { return len(m.value) > wholeBytes }
-	written := make([][]byte, runtime.GOMAXPROCS(0))
-	before := "{"
-	for len(members) > 0 {
-		h.Write([]byte(before))
-		before = ","
-		if m := members[0]; isLarge(m) {
-			h.Write(append(appendText(nil, m.key), ':'))
-			writeCanonical(h, m.value)
-			members = members[1:]
-			continue
-		}
-		n := min(len(members), perCPU*len(written))
-		if large := slices.IndexFunc(members[:n], isLarge); large >= 0 {
-			n = large
-		}
-		batch := members[:n]
-		members = members[n:]
-		var group sync.WaitGroup
-		for i := range written {
-			own := batch[i*n/len(written) : (i+1)*n/len(written)]
-			group.Go(func() { written[i] = appendMembers(written[i][:0], own) })
-		}
-		group.Wait()
-		h.Write(bytes.Join(slices.DeleteFunc(slices.Clone(written), func(b []byte) bool { return len(b) == 0 }), []byte(",")))
-	}
-	h.Write([]byte("}"))
-}
-
-func appendMembers(out []byte, members []jsonMember) []byte {
-	var c canonical
-	for i, m := range members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = c.appendWhole(append(appendText(out, m.key), ':'), m.value)
-	}
-	return out
-}
 
 // canonical writes values in one pass.
 type canonical struct {
@@ -100,9 +21,17 @@ type place struct {
 	start, end int
 }
 
+// appendWhole writes checked JSON in the form that OPA hashes.
 func (c *canonical) appendWhole(out, text []byte) []byte {
 	tokens := jsontext.TokensOf(text)
 	return c.append(out, tokens, tokens.Next())
+}
+
+// appendMembers writes the members of an object without its braces.
+func (c *canonical) appendMembers(out, object []byte) []byte {
+	from := len(out)
+	out = c.appendWhole(out, object)
+	return out[:from+copy(out[from:], out[from+1:len(out)-1])]
 }
 
 func (c *canonical) append(out []byte, tokens *jsontext.Tokens, token jsontext.Token) []byte {

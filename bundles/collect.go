@@ -25,7 +25,8 @@ var defaultLimits = limits{files: 100_000, bytes: 1 << 30}
 type collection struct {
 	limit   limits
 	names   names
-	files   map[string][]byte
+	files   map[string][]byte // without the data
+	data    *dataFile         // nil without
 	size    int64
 	folders int
 }
@@ -59,22 +60,38 @@ func (c *collection) add(path string, r io.Reader, size int64) error {
 	if size > c.limit.bytes-c.size {
 		return fmt.Errorf("%q: more than %d bytes unpacked", path, c.limit.bytes)
 	}
-	content, err := readSized(r, size)
-	if err != nil {
+	c.size += size
+	if err := c.read(path, r, size); err != nil {
 		return fmt.Errorf("%q: %w", path, err)
 	}
-	c.size += int64(len(content))
-	if !utf8.Valid(content) {
-		return fmt.Errorf("%q: must be UTF-8", path)
+	return nil
+}
+
+// read reads a file.
+func (c *collection) read(path string, r io.Reader, size int64) (err error) {
+	if path == dataPath {
+		if c.data, err = readData(io.LimitReader(r, size)); err == nil && int64(c.data.text.Len()) < size {
+			return io.ErrUnexpectedEOF
+		}
+	} else if c.files[path], err = readSized(r, size); err == nil && !utf8.Valid(c.files[path]) {
+		return errNotUTF8
 	}
-	c.files[path] = content
+	if err != nil {
+		return err
+	}
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return errors.New("the file changed while it was read")
+	case !errors.Is(err, io.EOF):
+		return err
+	}
 	return nil
 }
 
 // shown is how much of a file must have arrived before its stated size is believed.
 const shown = 16 << 20
 
-// readSized reads size bytes, after which r must end. A buffer that grows as io.ReadAll's
+// readSized reads size bytes. A buffer that grows as io.ReadAll's
 // needs more than twice as much memory as the file, which a bomb would use.
 func readSized(r io.Reader, size int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r, min(size, shown)))
@@ -82,16 +99,7 @@ func readSized(r io.Reader, size int64) ([]byte, error) {
 		content = append(make([]byte, 0, size), content...)[:size]
 		_, err = io.ReadFull(r, content[n:])
 	}
-	if err != nil {
-		return nil, err
-	}
-	switch n, err := io.ReadFull(r, make([]byte, 1)); {
-	case n > 0:
-		return nil, errors.New("the file changed while it was read")
-	case !errors.Is(err, io.EOF):
-		return nil, err
-	}
-	return content, nil
+	return content, err
 }
 
 // collect reads all files of a gzipped tarball.

@@ -52,7 +52,9 @@ func TestReadFeatures(t *testing.T) {
 
 // A table whose files hold all of it has no key in the data.
 func TestReadEmptyKey(t *testing.T) {
-	if _, _, err := decodeTables([]byte(`{"access":{"master":"m"},"":{}}`)); err == nil {
+	d, err := dataFileOf(tables.TextOf([]byte(`{"access":{"master":"m"},"":{}}`)))
+	check(t, err)
+	if _, _, err := decodeTables(d); err == nil {
 		t.Error("got no error for an empty key")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Inspection describes a bundle without compiling it. For an invalid bundle it has the parts
@@ -57,9 +58,13 @@ func inspect(c *collection, err error, keys *Keys) *Inspection {
 		i.addProblem(err)
 		return i
 	}
-	for _, path := range slices.Sorted(maps.Keys(c.files)) {
-		i.Files = append(i.Files, InspectedFile{Path: path, Bytes: len(c.files[path])})
+	for path, content := range c.files {
+		i.Files = append(i.Files, InspectedFile{Path: path, Bytes: len(content)})
 	}
+	if c.data != nil {
+		i.Files = append(i.Files, InspectedFile{Path: dataPath, Bytes: c.data.text.Len()})
+	}
+	slices.SortFunc(i.Files, func(a, b InspectedFile) int { return strings.Compare(a.Path, b.Path) })
 	content, ok := c.files[ManifestPath]
 	manifest, err := decodeManifest(content)
 	switch {
@@ -75,9 +80,9 @@ func inspect(c *collection, err error, keys *Keys) *Inspection {
 	files := maps.Clone(c.files)
 	delete(files, ManifestPath)
 	delete(files, SignaturesPath)
-	i.Content = contentRevision(files, manifest.Revision)
+	i.Content = c.revision(manifest.Revision)
 	if keys != nil {
-		key, err := keys.verify(c.files[SignaturesPath], content, files)
+		key, err := keys.verify(c.files[SignaturesPath], content, contentsOf(files, c.data))
 		if err != nil {
 			i.addProblem(err)
 		} else {

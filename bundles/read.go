@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
@@ -83,7 +84,7 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	delete(b.Files, ManifestPath)
 	delete(b.Files, SignaturesPath)
 	if keys != nil {
-		key, err := keys.verify(b.Signatures, manifest, b.Files)
+		key, err := keys.verify(b.Signatures, manifest, contentsOf(b.Files, c.data))
 		if err != nil {
 			return nil, err
 		}
@@ -93,18 +94,16 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	if b.Manifest, err = decodeManifest(manifest); err != nil {
 		return nil, err
 	}
-	if got := contentRevision(b.Files, b.Manifest.Revision); got != b.Manifest.Revision {
+	if got := c.revision(b.Manifest.Revision); got != b.Manifest.Revision {
 		return nil, fmt.Errorf("the revision in the manifest is %q, but %q according to the files", b.Manifest.Revision, got)
 	}
-	data, ok := b.Files[dataPath]
-	if !ok {
+	if c.data == nil {
 		return nil, fmt.Errorf("no %s", dataPath)
 	}
-	delete(b.Files, dataPath)
-	if b.Tables, b.Features, err = decodeTables(data); err != nil {
+	if b.Tables, b.Features, err = decodeTables(c.data); err != nil {
 		return nil, fmt.Errorf("%s: %w", dataPath, err)
 	}
-	b.Data = tables.Packed(data) // few readers want it, and it is as large as the tables
+	b.Data = c.data.text
 	if b.Footprint, err = decodeFootprint(b.Files[footprint.Path]); err != nil {
 		return nil, fmt.Errorf("%s: %w", footprint.Path, err)
 	}
@@ -118,11 +117,25 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	return b, nil
 }
 
-// contentRevision returns the revision of the files, the data included. A bundle that an earlier
-// version of writ built has the revision stated, if it is that of all its files.
-func contentRevision(all map[string][]byte, stated string) string {
-	if got := revision(tables.TextOf(all[dataPath]), all); got == stated || formerRevision(all) != stated {
+// revision returns the revision of the files, without manifest and signatures. A bundle that an
+// earlier version of writ built has the revision stated, if it is that of all its files.
+func (c *collection) revision(stated string) string {
+	files := maps.Clone(c.files)
+	delete(files, ManifestPath)
+	delete(files, SignaturesPath)
+	var data tables.Text
+	if c.data != nil {
+		data = c.data.text
+	}
+	got := revision(data, files)
+	if got == stated {
 		return got
 	}
-	return stated
+	if c.data != nil {
+		files[dataPath] = data.Bytes()
+	}
+	if formerRevision(files) == stated {
+		return stated
+	}
+	return got
 }

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,8 +29,8 @@ type member struct {
 func members(t testing.TB, b *Bundle) []member {
 	t.Helper()
 	var all []member
-	check(t, b.each(func(path string, content []byte) error {
-		all = append(all, member{name: path, content: string(content)})
+	check(t, b.each(func(path string, content tables.Text) error {
+		all = append(all, member{name: path, content: string(content.Bytes())})
 		return nil
 	}))
 	return all
@@ -136,12 +137,19 @@ func TestReadErrorsOfFiles(t *testing.T) {
 	}
 }
 
+// filesOf returns the files of a bundle, with the data.
+func filesOf(b *Bundle) map[string][]byte {
+	files := maps.Clone(b.Files)
+	files[dataPath] = b.Data.Bytes()
+	return files
+}
+
 // A bundle whose revision is a hash over the whole data, as an earlier version of writ built it,
 // is read, and not if the data is another.
 func TestReadFormerRevision(t *testing.T) {
 	b := sample(t)
 	now := b.Manifest.Revision
-	b.Manifest.Revision = formerRevision(b.contents())
+	b.Manifest.Revision = formerRevision(filesOf(b))
 	read, err := Read(bytes.NewReader(tarball(t, b)))
 	check(t, err)
 	if got := read.Manifest.Revision; got != b.Manifest.Revision || got == now {
@@ -315,7 +323,11 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("encoded manifest: %v", err)
 			}
 		}
-		list, features, err := decodeTables(data)
+		file, err := dataFileOf(tables.TextOf(data))
+		if err != nil {
+			return
+		}
+		list, features, err := decodeTables(file)
 		if err != nil {
 			return
 		}

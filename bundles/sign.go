@@ -176,23 +176,19 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign the bundle: %w", err)
 	}
-	files := make([]bundle.FileInfo, 0, len(b.Files)+1)
-	add := func(path string, content []byte) error {
-		sum, err := fileHash(path, content, hashers[string(hashing)]())
+	data, err := dataFileOf(b.Data)
+	if err != nil {
+		return nil, fmt.Errorf("sign %s: %w", dataPath, err)
+	}
+	contents := contentsOf(b.Files, data)
+	contents[ManifestPath] = text(manifest)
+	files := make([]bundle.FileInfo, 0, len(contents))
+	for _, path := range slices.Sorted(maps.Keys(contents)) { // the manifest is the first
+		sum, err := contents[path].hash(path, hashers[string(hashing)]())
 		if err != nil {
-			return fmt.Errorf("sign %s: %w", path, err)
+			return nil, fmt.Errorf("sign %s: %w", path, err)
 		}
 		files = append(files, bundle.NewFile(path, sum, string(hashing)))
-		return nil
-	}
-	if err := add(ManifestPath, manifest); err != nil {
-		return nil, err
-	}
-	contents := b.contents()
-	for _, path := range slices.Sorted(maps.Keys(contents)) {
-		if err := add(path, contents[path]); err != nil {
-			return nil, err
-		}
 	}
 	token, err := bundle.GenerateSignedToken(files, bundle.NewSigningConfig(key.private, key.algorithm, ""), key.id)
 	if err != nil {

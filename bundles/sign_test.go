@@ -16,6 +16,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -172,7 +173,7 @@ func (r keyring) handSigned(t testing.TB, b *Bundle, algorithm string) *Bundle {
 	hasher, err := bundle.NewSignatureHasher(bundle.HashingAlgorithm(algorithm))
 	check(t, err)
 	var infos []bundle.FileInfo
-	all := b.contents()
+	all := filesOf(b)
 	all[ManifestPath] = manifest
 	for path, content := range all {
 		sum, err := hasher.HashFile(opaValue(t, path, content))
@@ -223,6 +224,41 @@ func compareHash(t *testing.T, text []byte) {
 	check(t, err)
 	if got, err := fileHash(dataPath, text, sha256.New()); err != nil || got != hex.EncodeToString(want) {
 		t.Errorf("%s: got %s, %v, want %x", text, got, err, want)
+	}
+	data, err := dataFileOf(tables.TextOf(text))
+	check(t, err)
+	if got, err := data.hash(dataPath, sha256.New()); err != nil || got != hex.EncodeToString(want) {
+		t.Errorf("%s: in groups, got %s, %v, want %x", text, got, err, want)
+	}
+}
+
+// Data of many blocks has the hash that OPA computes, and is refused where a small one is.
+func TestLargeDataIsHashedInGroups(t *testing.T) {
+	text := accessData(t, translated(5000)).Bytes()
+	compareHash(t, text)
+	data, err := dataFileOf(tables.TextOf(text))
+	check(t, err)
+	if data.object == nil || len(piecesOf(nil, data.object)) < 10 {
+		t.Errorf("the data is in one piece: %+v", data.object)
+	}
+	for _, broken := range []string{`"pods"`, `,`} {
+		at := bytes.LastIndex(text, []byte(broken))
+		for _, by := range []string{`"\ud800"`, `"a":1,"a":1`, "", "\xff"} {
+			changed := slices.Concat(text[:at], []byte(by), text[at+len(broken):])
+			_, want := fileHash(dataPath, changed, sha256.New())
+			data, err := dataFileOf(tables.TextOf(changed))
+			if by == "\xff" {
+				wantError(t, err, errNotUTF8.Error())
+				continue
+			}
+			check(t, err)
+			if _, err := data.hash(dataPath, sha256.New()); fmt.Sprint(err) != fmt.Sprint(want) {
+				t.Errorf("%q for %s: got %v, want %v", by, broken, err, want)
+			}
+			if _, _, err := decodeTables(data); fmt.Sprint(err) != fmt.Sprint(want) {
+				t.Errorf("%q for %s: got %v, want %v", by, broken, err, want)
+			}
+		}
 	}
 }
 

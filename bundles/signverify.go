@@ -19,7 +19,11 @@ func (b *Bundle) Verify(keys *Keys) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("verify the bundle: %w", err)
 	}
-	key, err := keys.verify(b.Signatures, manifest, b.contents())
+	data, err := dataFileOf(b.Data)
+	if err != nil {
+		return Key{}, fmt.Errorf("verify the bundle: %w", err)
+	}
+	key, err := keys.verify(b.Signatures, manifest, contentsOf(b.Files, data))
 	if err != nil {
 		return Key{}, fmt.Errorf("verify the bundle: %w", err)
 	}
@@ -28,7 +32,7 @@ func (b *Bundle) Verify(keys *Keys) (Key, error) {
 
 // verify uses OPA's verification and adds the states of keys, which OPA does not have. The
 // hash of each file is compared by its path, so a signature is valid for one bundle only.
-func (k *Keys) verify(signatures, manifest []byte, files map[string][]byte) (Key, error) {
+func (k *Keys) verify(signatures, manifest []byte, files map[string]content) (Key, error) {
 	if len(signatures) == 0 {
 		return Key{}, fmt.Errorf("not signed: it has no %s", SignaturesPath)
 	}
@@ -48,7 +52,7 @@ func (k *Keys) verify(signatures, manifest []byte, files map[string][]byte) (Key
 		return Key{}, fmt.Errorf("the signature is not by key %q: %w", key.ID, err)
 	}
 	all := maps.Clone(files)
-	all[ManifestPath] = manifest
+	all[ManifestPath] = text(manifest)
 	if err := verifyFiles(all, signed); err != nil {
 		return Key{}, err
 	}
@@ -58,7 +62,7 @@ func (k *Keys) verify(signatures, manifest []byte, files map[string][]byte) (Key
 // verifyFiles compares the files with the signed ones, first the paths, then the contents.
 // The manifest is last: it changes with every other file, and an error in that file is more
 // useful.
-func verifyFiles(files map[string][]byte, signed map[string]bundle.FileInfo) error {
+func verifyFiles(files map[string]content, signed map[string]bundle.FileInfo) error {
 	paths := slices.Sorted(maps.Keys(files))
 	for _, path := range paths {
 		if _, ok := signed[path]; !ok {
@@ -78,7 +82,7 @@ func verifyFiles(files map[string][]byte, signed map[string]bundle.FileInfo) err
 			return fmt.Errorf("%q: hash algorithm %q is not accepted, must be one of %s", path, algorithm,
 				strings.Join(slices.Sorted(maps.Keys(hashers)), ", "))
 		}
-		got, err := fileHash(path, files[path], newHash())
+		got, err := files[path].hash(path, newHash())
 		if err != nil {
 			return fmt.Errorf("%q is not what was signed: %w", path, err)
 		}

@@ -21,8 +21,11 @@ const maxDepth = 64
 
 // checkJSON rejects what encoding/json and OPA would read differently: a key twice,
 // invalid UTF-8, half of a surrogate pair, a second value.
-func checkJSON(content []byte) error {
-	if err := jsontext.Check(content, jsontext.Limits{Depth: maxDepth, LongNumbers: true}); err != nil {
+func checkJSON(content []byte) error { return checkBelow(content, 0) }
+
+// checkBelow is checkJSON for what stands in so many objects.
+func checkBelow(content []byte, depth int) error {
+	if err := jsontext.Check(content, jsontext.Limits{Depth: maxDepth - depth, LongNumbers: true}); err != nil {
 		return err
 	}
 	return nil
@@ -39,14 +42,56 @@ func decodeStrict(content []byte, to any) error {
 }
 
 // decodeTables decodes the tables of a bundle as strictly.
-func decodeTables(content []byte) (tables.List, tables.Features, error) {
+func decodeTables(d *dataFile) (tables.List, tables.Features, error) {
+	if d.object != nil {
+		if data, err := d.members(); err == nil {
+			if list, features, err := decodeMembers(data, d.groups); err == nil {
+				return list, features, nil
+			}
+		}
+	}
+	content := d.text.Bytes() // the error is that of the whole text
 	if err := checkJSON(content); err != nil {
 		return nil, nil, err
 	}
 	if content = bytes.TrimSpace(content); content[0] != '{' {
 		return nil, nil, errors.New("must be an object")
 	}
-	data := maps.Collect(jsontext.Members(content))
+	data := make(map[string]dataMember)
+	for key, text := range jsontext.Members(content) {
+		data[key] = dataMember{text: text}
+	}
+	return decodeMembers(data, nil)
+}
+
+// dataMember is a member of the data: a text, or a large object.
+type dataMember struct {
+	text   []byte
+	object *jsontext.Object
+}
+
+// members returns the members of the data.
+func (d *dataFile) members() (map[string]dataMember, error) {
+	data := make(map[string]dataMember)
+	for i := range d.object.Members {
+		m := &d.object.Members[i]
+		if m.Object != nil {
+			data[m.First] = dataMember{object: m.Object}
+			continue
+		}
+		object, err := d.groups()(m)
+		if err != nil {
+			return nil, err
+		}
+		for key, text := range jsontext.Members(object) {
+			data[key] = dataMember{text: text}
+		}
+	}
+	return data, nil
+}
+
+// decodeMembers decodes the members of the data.
+func decodeMembers(data map[string]dataMember, groups tables.Groups) (tables.List, tables.Features, error) {
 	all := translator.Tables()
 	var list tables.List
 	for _, table := range all {
@@ -54,17 +99,26 @@ func decodeTables(content []byte) (tables.List, tables.Features, error) {
 		if key == "" {
 			continue
 		}
-		text := data[key]
+		m := data[key]
 		delete(data, key)
-		if len(text) == 0 || string(text) == "null" {
+		var err error
+		switch {
+		case m.object != nil:
+			err = tables.DecodeObject(m.object, groups, table)
+		case len(m.text) == 0 || string(m.text) == "null":
 			continue
+		default:
+			err = tables.Decode(m.text, table)
 		}
-		if err := tables.Decode(text, table); err != nil {
+		if err != nil {
 			return nil, nil, err
 		}
 		list = append(list, table)
 	}
-	features, err := decodeFeatures(data[tables.FeaturesKey], all.Features())
+	if data[tables.FeaturesKey].object != nil {
+		return nil, nil, errors.New("features are read whole")
+	}
+	features, err := decodeFeatures(data[tables.FeaturesKey].text, all.Features())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // WriteTar writes the bundle as a gzipped tarball. Equal bundles give equal bytes: the
@@ -18,15 +20,15 @@ func (b *Bundle) WriteTar(w io.Writer) error {
 		return err
 	}
 	archive := tar.NewWriter(packed)
-	err = b.each(func(path string, content []byte) error {
+	err = b.each(func(path string, content tables.Text) error {
 		header := &tar.Header{
-			Typeflag: tar.TypeReg, Name: path, Size: int64(len(content)),
+			Typeflag: tar.TypeReg, Name: path, Size: int64(content.Len()),
 			Mode: 0o644, ModTime: time.Unix(0, 0),
 		}
 		if err := archive.WriteHeader(header); err != nil {
 			return err
 		}
-		_, err := archive.Write(content)
+		_, err := content.WriteTo(archive)
 		return err
 	})
 	if err != nil {
@@ -44,31 +46,27 @@ func (b *Bundle) WriteTar(w io.Writer) error {
 // each calls f with the manifest, with the signatures, and then with every file in the order
 // of the paths. The manifest is first for ReadManifest, which reads only the start of a
 // stream.
-func (b *Bundle) each(f func(path string, content []byte) error) error {
+func (b *Bundle) each(f func(path string, content tables.Text) error) error {
 	manifest, err := b.Manifest.encode()
 	if err != nil {
 		return err
 	}
-	if err := f(ManifestPath, manifest); err != nil {
+	if err := f(ManifestPath, tables.TextOf(manifest)); err != nil {
 		return fmt.Errorf("write %s: %w", ManifestPath, err)
 	}
 	if b.Signatures != nil {
-		if err := f(SignaturesPath, b.Signatures); err != nil {
+		if err := f(SignaturesPath, tables.TextOf(b.Signatures)); err != nil {
 			return fmt.Errorf("write %s: %w", SignaturesPath, err)
 		}
 	}
-	files := b.contents()
+	files := map[string]tables.Text{dataPath: b.Data}
+	for path, content := range b.Files {
+		files[path] = tables.TextOf(content)
+	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if err := f(path, files[path]); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
 	return nil
-}
-
-// contents returns the files, with the data.
-func (b *Bundle) contents() map[string][]byte {
-	files := maps.Clone(b.Files)
-	files[dataPath] = b.Data.Bytes()
-	return files
 }

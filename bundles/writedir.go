@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // WriteDir writes the bundle as a folder at path, replacing an earlier bundle or an empty
@@ -45,12 +47,17 @@ func (b *Bundle) writeFiles(dir string) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	return b.each(func(path string, content []byte) error {
+	return b.each(func(path string, content tables.Text) error {
 		at := filepath.Join(dir, filepath.FromSlash(path))
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			return err
 		}
-		return os.WriteFile(at, content, 0o644)
+		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = content.WriteTo(f)
+		return errors.Join(err, f.Close())
 	})
 }
 

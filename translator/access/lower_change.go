@@ -72,6 +72,12 @@ func (c *change) setListed(key, namespace string, users, groups []string, listed
 // apply applies the changes. It does not modify existing maps.
 func (c *change) apply(a *tables.Access) {
 	a.Roles = a.Roles.With(c.roles)
+	roles := tables.FinderOf(a.Roles)
+	for _, b := range c.bindings {
+		if b != nil {
+			b.Role = roles.Own(b.Role)
+		}
+	}
 	a.Bindings = a.Bindings.With(c.bindings)
 	byNamespace := make(map[string]map[string]*[]string)
 	for h, bindings := range c.subjects {

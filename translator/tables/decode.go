@@ -3,6 +3,7 @@ package tables
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -20,7 +21,60 @@ import (
 // by itself: most roles have lists of verbs that others have too.
 func Decode(checked []byte, table Table) error {
 	d := newDecoder(checked)
-	return d.value(d.tokens.Next(), reflect.ValueOf(table).Elem())
+	if err := d.value(d.tokens.Next(), reflect.ValueOf(table).Elem()); err != nil {
+		return err
+	}
+	shareNames(table)
+	return nil
+}
+
+// Groups makes a reader of groups of members, each of which it returns as an object that
+// jsontext.Check accepts. It is called for each goroutine, whose reader may return the same
+// memory again and again.
+type Groups func() func(*jsontext.Member) ([]byte, error)
+
+// DecodeObject is Decode for an object that was split, with all CPUs. It returns an error as well for what only
+// Decode reads.
+func DecodeObject(o *jsontext.Object, groups Groups, table Table) error {
+	if err := newDecoder(nil).members(o, groups, reflect.ValueOf(table).Elem()); err != nil {
+		return err
+	}
+	shareNames(table)
+	return nil
+}
+
+// members decodes an object that was split.
+func (d *decoder) members(o *jsontext.Object, groups Groups, to reflect.Value) error {
+	if to.Kind() != reflect.Struct {
+		return errors.New("an object that is decoded whole")
+	}
+	if m, ok := to.Addr().Interface().(rows); ok {
+		return m.decodeSplit(o, groups)
+	}
+	read := groups()
+	for i := range o.Members {
+		member := &o.Members[i]
+		if member.Object == nil {
+			text, err := read(member)
+			if err != nil {
+				return err
+			}
+			d.tokens = jsontext.TokensOf(text)
+			d.tokens.Next() // the opening brace
+			if err := d.object(to); err != nil {
+				return err
+			}
+			continue
+		}
+		field, ok := fieldsOf(to.Type())[member.First]
+		if !ok {
+			return fmt.Errorf("unknown field %q", member.First)
+		}
+		if err := d.members(member.Object, groups, to.FieldByIndex(field)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decoder decodes values that follow each other. Short texts and lists that are likely to
@@ -30,6 +84,7 @@ type decoder struct {
 	texts  map[string]string
 	lists  map[string][]string
 	rules  map[ListsKey]*KubernetesLists
+	rule   KubernetesLists // of the rule that is being decoded
 }
 
 func newDecoder(checked []byte) *decoder {
@@ -39,6 +94,7 @@ func newDecoder(checked []byte) *decoder {
 // rows is a map that decodes its JSON itself.
 type rows interface {
 	decode(object []byte, with *decoder) error
+	decodeSplit(o *jsontext.Object, groups Groups) error
 }
 
 // value decodes the value that begins with a token.
@@ -84,9 +140,9 @@ func (d *decoder) value(token jsontext.Token, to reflect.Value) error {
 // object decodes the rest of an object into a struct.
 func (d *decoder) object(to reflect.Value) error {
 	if rule, ok := to.Addr().Interface().(*KubernetesRule); ok {
-		lists := new(KubernetesLists)
-		rule.KubernetesLists = lists
-		defer func() { rule.KubernetesLists = d.share(lists) }()
+		d.rule = KubernetesLists{}
+		rule.KubernetesLists = &d.rule
+		defer func() { rule.KubernetesLists = d.share() }()
 	}
 	fields := fieldsOf(to.Type())
 	for key := d.tokens.Next(); key.Kind != '}'; key = d.tokens.Next() {
@@ -120,7 +176,7 @@ func (d *decoder) pairs(to reflect.Value) error {
 func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	after := *d.tokens
 	raw := after.Whole(token)
-	if texts, ok := to.Addr().Interface().(*[]string); ok && repeats(raw) {
+	if texts, ok := to.Addr().Interface().(*[]string); ok && (repeats(raw) || d.isWords(texts)) {
 		if known, ok := d.lists[string(raw)]; ok {
 			*texts, *d.tokens = known, after
 			return nil
@@ -141,14 +197,15 @@ func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	return nil
 }
 
-// share returns the lists of an equal rule before, if there is one.
-func (d *decoder) share(lists *KubernetesLists) *KubernetesLists {
-	key := lists.Key()
+// share returns the lists of an equal rule before, or those of the rule.
+func (d *decoder) share() *KubernetesLists {
+	key := d.rule.Key()
 	if known, ok := d.rules[key]; ok {
 		return known
 	}
-	remember(d.rules, key, lists)
-	return lists
+	lists := d.rule
+	remember(d.rules, key, &lists)
+	return &lists
 }
 
 func (d *decoder) text(token jsontext.Token) string {
@@ -164,13 +221,15 @@ func (d *decoder) text(token jsontext.Token) string {
 	return text
 }
 
-// mostRemembered bounds how many texts or lists a decoder shares.
+// mostRemembered bounds how many texts or lists a decoder shares. It begins anew with the next one:
+// those that are repeated come again.
 const mostRemembered = 4096
 
 func remember[K comparable, V any](known map[K]V, key K, value V) {
-	if len(known) < mostRemembered {
-		known[key] = value
+	if len(known) == mostRemembered {
+		clear(known)
 	}
+	known[key] = value
 }
 
 // repeats reports whether a text is likely to be repeated: words are, while names and
@@ -185,6 +244,11 @@ func repeats(raw []byte) bool {
 		}
 	}
 	return true
+}
+
+// isWords reports whether a list is one of a rule whose entries are words, with a number or without.
+func (d *decoder) isWords(list *[]string) bool {
+	return list == &d.rule.Verbs || list == &d.rule.Groups || list == &d.rule.Resources
 }
 
 // fieldIndexes has the index of each field of a struct, by its name in JSON.
@@ -222,4 +286,42 @@ func (l *KubernetesLists) Key() (key ListsKey) {
 		}
 	}
 	return key
+}
+
+// shareNames makes the names in rows parts of the keys that hold them. It changes the rows, which must
+// be the caller's alone. Only the tables of the access point have so many.
+func shareNames(t Table) {
+	a, ok := t.(*Access)
+	if !ok {
+		return
+	}
+	roles, bindings := FinderOf(a.Roles), FinderOf(a.Bindings)
+	for key, role := range a.Roles.All() {
+		role.Namespace, role.Name = namesIn(key, role.Family, role.Namespace, role.Name)
+	}
+	for key, b := range a.Bindings.All() {
+		b.Namespace, b.Name = namesIn(key, b.Family, b.Namespace, b.Name)
+		b.Role = roles.Own(b.Role)
+	}
+	share := func(subjects *Map[[]string]) {
+		for _, keys := range subjects.All() {
+			for i, key := range *keys {
+				(*keys)[i] = bindings.Own(key)
+			}
+		}
+	}
+	share(&a.Subjects.Cluster)
+	for _, subjects := range a.Subjects.Namespaces.All() {
+		share(subjects)
+	}
+}
+
+// namesIn returns a namespace and a name as parts of the key that RoleKey makes of them; of another
+// key, as they are.
+func namesIn(key, family, namespace, name string) (ownNamespace, ownName string) {
+	if key != RoleKey(family, namespace, name) {
+		return namespace, name
+	}
+	key = key[len(family)+1:]
+	return key[:len(namespace)], key[len(namespace)+1:]
 }

@@ -7,22 +7,44 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
-// A table of more rows than one goroutine decodes is read as it was written, and lists that
+// decodeSplit decodes the JSON of a table as a bundle does that is read.
+func decodeSplit(t *testing.T, text []byte, table Table) error {
+	t.Helper()
+	var packed Text
+	object, err := jsontext.Split(bytes.NewReader(text), func(block []byte) { packed = packed.WithPacked(block) })
+	if err != nil || object == nil || !bytes.Equal(packed.Bytes(), text) {
+		t.Fatalf("the text is split into %v, %v", object, err)
+	}
+	return DecodeObject(object, func() func(*jsontext.Member) ([]byte, error) {
+		var room bytes.Buffer
+		return func(m *jsontext.Member) ([]byte, error) { return m.AppendObject(nil, packed.Part(m.Block, &room)), nil }
+	}, table)
+}
+
+// A table of many blocks is read as it was written, and lists that
 // rows have in common are held once.
 func TestDecodeLargeTable(t *testing.T) {
 	roles := make(map[string]Role)
-	for i := range 2*rowsPerDecoder + 1 {
+	for i := range 20_000 {
 		rule := KubernetesRule{Rule: 1, Source: fmt.Sprintf("f.yaml:%d", i), KubernetesLists: &KubernetesLists{Verbs: []string{"get", "list"}, Names: []string{fmt.Sprint("n-", i)}}}
 		roles[fmt.Sprintf("r-%d", i)] = Role{Family: FamilyKubernetes, Name: fmt.Sprintf("r-%d", i), Kubernetes: []KubernetesRule{rule}}
 	}
-	want, err := (&Access{Roles: MapOf(roles)}).JSON()
+	one, many := make(map[string][]string), make(map[string]Map[[]string])
+	for i := range 10_000 {
+		one[fmt.Sprint("user:u-", i)] = []string{fmt.Sprint("b-", i)}
+		many[fmt.Sprint("n-", i)] = MapOf(map[string][]string{"user:a": {"b"}})
+	}
+	many["large"] = MapOf(one)
+	want, err := (&Access{Master: "m", Roles: MapOf(roles), Subjects: Subjects{Cluster: MapOf(one), Namespaces: MapOf(many)}, ReadsClock: true}).JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
 	read := new(Access)
-	if err := Decode(want.Bytes(), read); err != nil {
+	if err := decodeSplit(t, want.Bytes(), read); err != nil {
 		t.Fatal(err)
 	}
 	got, err := read.JSON()
@@ -38,6 +60,26 @@ func TestDecodeLargeTable(t *testing.T) {
 	}
 	if len(lists) > 3 {
 		t.Errorf("%d lists of verbs, want one of each goroutine", len(lists))
+	}
+}
+
+// What only Decode reads, and what is wrong, are errors of a split text too.
+func TestDecodeSplitIsStrict(t *testing.T) {
+	var members []string
+	for i := range 1000 {
+		members = append(members, fmt.Sprintf(`"k-%03d":%q`, i, strings.Repeat("x", 1000)))
+	}
+	large := "{" + strings.Join(members, ",") + "}"
+	for text, want := range map[string]string{
+		`{"other":` + large + `}`:                         `unknown field "other"`,
+		`{"master":` + large + `}`:                        "whole",
+		`{"roles":` + large + `}`:                         "cannot unmarshal",
+		`{"Master":"m","roles":` + large + `}`:            `unknown field "Master"`,
+		`{"subjects":{"namespaces":{"n":` + large + `}}}`: "cannot unmarshal",
+	} {
+		if err := decodeSplit(t, []byte(text), new(Access)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: got %v, want %q", text, err, want)
+		}
 	}
 }
 
@@ -84,5 +126,36 @@ func TestDecodeKeepsDigits(t *testing.T) {
 	}
 	if got := fmt.Sprint(read.Roles.At("r").Origin[0].Restrictions.Params); got != "map[l:[1.0 map[a:<nil>]] n:12345678901234567890.10]" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Names that a bundle repeats are held once: those of a row are parts of its key, and other rows refer to
+// it by that key. A row whose key is of other names keeps its own.
+func TestDecodeSharesNames(t *testing.T) {
+	const text = `{"master":"m","roles":{"kubernetes:n/r":{"family":"kubernetes","namespace":"n","name":"r"},"odd":{"family":"kubernetes","namespace":"n","name":"r"}},
+"bindings":{"kubernetes:n/b-1":{"family":"kubernetes","namespace":"n","name":"b-1","role":"kubernetes:n/r"},"kubernetes:n/b-2":{"role":"none"}},
+"subjects":{"cluster":{"user:a":["kubernetes:n/b-1"]},"namespaces":{"n":{"group:b":["kubernetes:n/b-1","missing"]}}}}`
+	a := new(Access)
+	if err := Decode([]byte(text), a); err != nil {
+		t.Fatal(err)
+	}
+	within := func(part, whole string) bool {
+		from, at := uintptr(unsafe.Pointer(unsafe.StringData(whole))), uintptr(unsafe.Pointer(unsafe.StringData(part)))
+		return at >= from && at+uintptr(len(part)) <= from+uintptr(len(whole))
+	}
+	role, binding := a.Roles.row("kubernetes:n/r"), a.Bindings.row("kubernetes:n/b-1")
+	for _, c := range [][2]string{
+		{role.value.Namespace, role.key}, {role.value.Name, role.key}, {binding.value.Namespace, binding.key}, {binding.value.Name, binding.key},
+		{binding.value.Role, role.key}, {a.Subjects.Cluster.At("user:a")[0], binding.key}, {a.Subjects.Namespaces.At("n").At("group:b")[0], binding.key},
+	} {
+		if part, whole := c[0], c[1]; !within(part, whole) {
+			t.Errorf("%q is not a part of %q", part, whole)
+		}
+	}
+	if odd := a.Roles.At("odd"); odd.Namespace != "n" || odd.Name != "r" || role.value.Namespace != "n" || binding.value.Name != "b-1" {
+		t.Errorf("got %+v, %+v, %+v", odd, role.value, binding.value)
+	}
+	if other := a.Bindings.At("kubernetes:n/b-2"); other.Role != "none" || a.Subjects.Namespaces.At("n").At("group:b")[1] != "missing" {
+		t.Errorf("got %+v", other)
 	}
 }

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"hash/maphash"
 	"iter"
 	"reflect"
 	"slices"
@@ -72,6 +73,14 @@ func (m Map[V]) Has(key string) bool { return m.Find(key) != nil }
 
 // Find returns the value of a key, which must not be modified, or nil.
 func (m Map[V]) Find(key string) *V {
+	if found := m.row(key); found != nil {
+		return found.value
+	}
+	return nil
+}
+
+// row returns the row of a key, or nil.
+func (m Map[V]) row(key string) *row[V] {
 	i := sort.Search(len(m.pieces), func(i int) bool { return m.pieces[i].rows[0].key > key }) - 1
 	if i < 0 {
 		return nil
@@ -81,7 +90,7 @@ func (m Map[V]) Find(key string) *V {
 	if !ok {
 		return nil
 	}
-	return rows[at].value
+	return &rows[at]
 }
 
 // All returns the rows in the order of their keys. Values must not be modified.
@@ -202,4 +211,71 @@ func (m Map[V]) apart(other Map[V]) []row[V] {
 		}
 	}
 	return rows
+}
+
+// index finds the rows of a map in one step each, by the hash of their key. Nil is free: half of the
+// places are, and their number is a power of two.
+type index[V any] []*row[V]
+
+var indexSeed = maphash.MakeSeed()
+
+func (m Map[V]) index() index[V] {
+	size := 1
+	for size < 2*m.rows {
+		size *= 2
+	}
+	x := make(index[V], size)
+	for _, p := range m.pieces {
+		for i := range p.rows {
+			*x.place(p.rows[i].key) = &p.rows[i]
+		}
+	}
+	return x
+}
+
+// place returns where a key is, or the free place for it.
+func (x index[V]) place(key string) **row[V] {
+	for at := int(maphash.String(indexSeed, key)); ; at++ {
+		if place := &x[at&(len(x)-1)]; *place == nil || (*place).key == key {
+			return place
+		}
+	}
+}
+
+// Finder finds rows of a map: by an index, once so many were asked for that it pays. It is not safe
+// for concurrent use.
+type Finder[V any] struct {
+	in    Map[V]
+	asked int
+	index index[V]
+}
+
+// FinderOf returns a finder of the rows of a map.
+func FinderOf[V any](m Map[V]) *Finder[V] { return &Finder[V]{in: m} }
+
+// Find returns the value of a key, which must not be modified, or nil.
+func (f *Finder[V]) Find(key string) *V {
+	if found := f.find(key); found != nil {
+		return found.value
+	}
+	return nil
+}
+
+// Own returns the map's own text of a key, so that equal texts are held once; of an absent key, key itself.
+func (f *Finder[V]) Own(key string) string {
+	if found := f.find(key); found != nil {
+		return found.key
+	}
+	return key
+}
+
+func (f *Finder[V]) find(key string) *row[V] {
+	const indexPays = 16 // for one look-up of so many rows
+	if f.index == nil {
+		if f.asked++; f.asked*indexPays <= f.in.rows {
+			return f.in.row(key)
+		}
+		f.index = f.in.index()
+	}
+	return *f.index.place(key)
 }

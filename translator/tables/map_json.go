@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -125,49 +126,71 @@ func (a *Access) JSON() (Text, error) {
 // MarshalJSON returns the map as one JSON text. Access.JSON is faster.
 func (m Map[V]) MarshalJSON() ([]byte, error) { return m.text(Text{}).Bytes(), nil }
 
-// rowsPerDecoder is how many rows are decoded together, by one goroutine.
-const rowsPerDecoder = 8192
-
-// decode reads an object, with all CPUs if it is large. A small one is decoded with the
-// decoder of the value around it.
+// decode reads an object with the decoder of the value around it.
 func (m *Map[V]) decode(object []byte, with *decoder) error {
-	var rows []row[V]
-	var texts [][]byte
-	for key, text := range jsontext.Members(object) {
-		rows, texts = append(rows, row[V]{key: key}), append(texts, text)
+	rows, err := decodeRows[V](nil, object, with)
+	if err != nil {
+		return err
 	}
-	if len(rows) <= rowsPerDecoder {
-		if err := decodeRows(rows, texts, with); err != nil {
-			return err
+	m.setRows(slices.Clone(rows))
+	return nil
+}
+
+// decodeSplit reads an object that was split, with all CPUs.
+func (m *Map[V]) decodeSplit(o *jsontext.Object, groups Groups) error {
+	decoded := make([][]row[V], len(o.Members))
+	var next atomic.Int64
+	work := func() error {
+		d, read := newDecoder(nil), groups()
+		var room []row[V]
+		for i := int(next.Add(1) - 1); i < len(decoded); i = int(next.Add(1) - 1) {
+			member := &o.Members[i]
+			if member.Object != nil {
+				value := new(V)
+				if err := d.members(member.Object, groups, reflect.ValueOf(value).Elem()); err != nil {
+					return err
+				}
+				decoded[i] = []row[V]{{member.First, value}}
+				continue
+			}
+			object, err := read(member)
+			if err != nil {
+				return err
+			}
+			if room, err = decodeRows(room[:0], object, d); err != nil {
+				return err
+			}
+			decoded[i] = slices.Clone(room)
 		}
-		m.setRows(rows)
 		return nil
 	}
-	rows = slices.Clip(rows)
 	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for from := 0; from < len(rows); from += rowsPerDecoder {
-		to := min(from+rowsPerDecoder, len(rows))
-		group.Go(func() error { return decodeRows(rows[from:to], texts[from:to], newDecoder(nil)) })
+	for range min(runtime.GOMAXPROCS(0), len(decoded)) {
+		group.Go(work)
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	m.setRows(rows)
+	*m = Map[V]{}
+	for _, rows := range decoded {
+		m.cut(rows)
+	}
 	return nil
 }
 
-func decodeRows[V any](rows []row[V], texts [][]byte, with *decoder) error {
+// decodeRows appends the rows of an object.
+func decodeRows[V any](rows []row[V], object []byte, with *decoder) ([]row[V], error) {
 	outer := with.tokens
 	defer func() { with.tokens = outer }()
-	for i := range rows {
-		rows[i].value = new(V)
-		with.tokens = jsontext.TokensOf(texts[i])
-		if err := with.value(with.tokens.Next(), reflect.ValueOf(rows[i].value).Elem()); err != nil {
-			return err
+	for key, text := range jsontext.Members(object) {
+		value := new(V)
+		with.tokens = jsontext.TokensOf(text)
+		if err := with.value(with.tokens.Next(), reflect.ValueOf(value).Elem()); err != nil {
+			return nil, err
 		}
+		rows = append(rows, row[V]{key, value})
 	}
-	return nil
+	return rows, nil
 }
 
 // UnmarshalJSON reads an object. Decode is faster.

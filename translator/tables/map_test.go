@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -172,6 +173,33 @@ func TestAccessAsJSON(t *testing.T) {
 		}
 		if !bytes.Equal(again.Bytes(), text.Bytes()) {
 			t.Errorf("read again: got %s\nwant %s", again.Bytes(), text.Bytes())
+		}
+	}
+}
+
+// A finder returns the rows of its map and no others, before it has an index and afterwards.
+func TestFinder(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 100, 5000} {
+		rows := make(map[string]int)
+		for i := range n {
+			rows[fmt.Sprint("row-", i)] = i
+		}
+		m := MapOf(rows)
+		f := FinderOf(m)
+		for i := range n {
+			key := fmt.Sprint("row-", i)
+			if got := f.Find(key); got == nil || *got != i || got != m.Find(key) {
+				t.Fatalf("%s: got %v", key, got)
+			}
+			if own := f.Own(key); own != key || unsafe.StringData(own) == unsafe.StringData(key) {
+				t.Fatalf("%s: got %q, want the text of the row", key, own)
+			}
+			if other := key + "x"; f.Find(other) != nil || f.Own(other) != other {
+				t.Fatalf("%s is found", other)
+			}
+		}
+		if (f.index != nil) != (n > 0) || f.Find("") != nil {
+			t.Errorf("%d rows: an index of %d places", n, len(f.index))
 		}
 	}
 }

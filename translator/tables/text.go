@@ -27,20 +27,54 @@ type made struct {
 	by     interface{ write(out *bytes.Buffer) }
 }
 
-// Packed returns a text in one part that takes a tenth of the memory.
-func Packed(text []byte) Text {
-	return Text{[]part{{made: &made{nil, len(text), packed(bytes.Clone(s2.Encode(nil, text)))}}}}
+// WithPacked returns the text with more behind it: a part that takes a tenth of the memory.
+func (t Text) WithPacked(text []byte) Text {
+	room := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(room)
+	room.Reset()
+	room.Grow(s2.MaxEncodedLen(len(text)))
+	short := bytes.Clone(s2.Encode(room.AvailableBuffer()[:room.Available()], text))
+	return Text{append(t.parts, part{made: &made{nil, len(text), packed(short)}})}
 }
 
 // packed is a text that s2 packed.
 type packed []byte
 
 func (p packed) write(out *bytes.Buffer) {
-	text, err := s2.Decode(nil, p)
-	if err != nil {
-		panic(err) // it was packed by Packed
+	n, err := s2.DecodedLen(p)
+	if err == nil {
+		out.Grow(n)
+		var text []byte
+		text, err = s2.Decode(out.AvailableBuffer()[:n], p)
+		out.Write(text)
 	}
-	out.Write(text)
+	if err != nil {
+		panic(err) // WithPacked has packed it
+	}
+}
+
+// Part returns a part of the text, which may be in room.
+func (t Text) Part(i int, room *bytes.Buffer) []byte { return t.parts[i].bytes(room) }
+
+// Reader returns a reader of the text.
+func (t Text) Reader() io.Reader { return &textReader{parts: t.parts} }
+
+type textReader struct {
+	parts []part // that come
+	rest  []byte // of the present one
+	room  bytes.Buffer
+}
+
+func (r *textReader) Read(to []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if len(r.parts) == 0 {
+			return 0, io.EOF
+		}
+		r.rest, r.parts = r.parts[0].bytes(&r.room), r.parts[1:]
+	}
+	n := copy(to, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }
 
 // TextOf returns a text in one part.

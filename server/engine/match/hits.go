@@ -7,7 +7,7 @@ import (
 // Hit is a rule whose lists match a request, joined with a binding that applies it.
 type Hit struct {
 	Binding *tables.Binding
-	role    *role
+	role    *tables.Role
 	rule    int
 	// Lent counts the hits that only groups of sessions lead to, from one; zero: a subject of
 	// the request does.
@@ -39,4 +39,4 @@ func (h Hit) Number() (number int, source string) {
 }
 
 // Role returns the role of the binding.
-func (h Hit) Role() *tables.Role { return h.role.Role }
+func (h Hit) Role() *tables.Role { return h.role }

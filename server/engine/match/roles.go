@@ -6,10 +6,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// role is a role and, if it has many rules, an index of them.
-type role struct {
-	*tables.Role
-	reads      tables.Reads // what the restrictions of all rules read
+// largeRole is an index of a role with many rules, made when it is first needed.
+type largeRole struct {
 	once       sync.Once
 	byResource map[string][]int
 }
@@ -18,18 +16,21 @@ type role struct {
 // a few short strings takes less time than a map, and most roles are small.
 const fewRules = 8
 
-// rulesForResources calls f with the index of each Kubernetes rule that may have one
+func isLarge(r *tables.Role) bool { return r != nil && len(r.Kubernetes) > fewRules }
+
+// rulesForResources calls f with the index of each Kubernetes rule of a role that may have one
 // of the resource entries; for a small role, of all rules. An index may repeat.
-func (r *role) rulesForResources(entries []string, f func(rule int)) {
-	if len(r.Kubernetes) <= fewRules {
+func (t *Tree) rulesForResources(r *tables.Role, entries []string, f func(rule int)) {
+	if !isLarge(r) {
 		for i := range r.Kubernetes {
 			f(i)
 		}
 		return
 	}
-	r.once.Do(r.index)
+	large := t.large[r]
+	large.once.Do(func() { large.index(r) })
 	for _, entry := range entries {
-		for _, i := range r.byResource[entry] {
+		for _, i := range large.byResource[entry] {
 			f(i)
 		}
 	}
@@ -37,11 +38,11 @@ func (r *role) rulesForResources(entries []string, f func(rule int)) {
 
 // index builds byResource: for each resource entry, the indexes of the rules that have
 // it.
-func (r *role) index() {
-	r.byResource = make(map[string][]int)
+func (l *largeRole) index(r *tables.Role) {
+	l.byResource = make(map[string][]int)
 	for i, rule := range r.Kubernetes {
 		for _, entry := range rule.Resources {
-			r.byResource[entry] = append(r.byResource[entry], i)
+			l.byResource[entry] = append(l.byResource[entry], i)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func (s *Search) matchKubernetes(g grant) {
 		}
 	}
 	if s.request.Path == "" {
-		g.role.rulesForResources(s.resources[:], match)
+		s.tree.rulesForResources(g.role, s.resources[:], match)
 		return
 	}
 	for number := range g.role.Kubernetes {

@@ -4,6 +4,7 @@
 package match
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/tables"
@@ -14,8 +15,7 @@ import (
 // large roles are built when they are first needed.
 type Tree struct {
 	access    *tables.Access
-	roles     shards[string, *role]
-	grants    shards[string, grant] // by the key of the binding
+	large     map[*tables.Role]*largeRole
 	bySubject shards[boundSubject, []grant]
 	subjects  subjects
 	changed   map[boundSubject]struct{} // subjects whose grants differ from the earlier tree
@@ -40,7 +40,7 @@ type boundSubject struct {
 // grant is a binding with its role.
 type grant struct {
 	binding *tables.Binding
-	role    *role
+	role    *tables.Role
 }
 
 // Build indexes tables. It shares equal parts with before, the tree of earlier tables,
@@ -53,56 +53,53 @@ func Build(access *tables.Access, before *Tree) *Tree {
 	g := treeBuilder{
 		tree:      &Tree{access: access, anew: anew, dated: before.dated},
 		before:    before,
-		roles:     before.roles.edit(),
-		grants:    before.grants.edit(),
+		roles:     tables.FinderOf(access.Roles),
+		bindings:  tables.FinderOf(access.Bindings),
 		bySubject: before.bySubject.edit(),
 		subjects:  before.subjects.clone(),
 		stale:     make(map[string]bool),
 	}
 	g.tree.changed = make(map[boundSubject]struct{})
-	g.joinGrants(g.updateRoles())
+	g.findStale(g.updateRoles())
 	g.updateAllSubjects()
 	g.dropStaleSubjects()
-	g.tree.roles, g.tree.grants, g.tree.bySubject = g.roles.shards, g.grants.shards, g.bySubject.shards
-	g.tree.subjects = *g.subjects
+	g.tree.bySubject, g.tree.subjects = g.bySubject.shards, *g.subjects
 	return g.tree
 }
 
 // treeBuilder builds one tree.
 type treeBuilder struct {
 	tree, before *Tree
-	roles        *edit[string, *role]
-	grants       *edit[string, grant]
+	roles        *tables.Finder[tables.Role]
+	bindings     *tables.Finder[tables.Binding]
 	bySubject    *edit[boundSubject, []grant]
 	subjects     *subjects
-	// stale holds the keys of bindings whose grant changed; their subjects must be
+	// stale holds the keys of bindings whose grant may have changed; their subjects must be
 	// refreshed.
 	stale map[string]bool
 }
 
-// updateRoles stores the roles that changed and returns their keys.
+// updateRoles keeps the large roles, and returns the keys of the roles that changed; none if all
+// bindings are new.
 func (g *treeBuilder) updateRoles() map[string]bool {
 	changed := make(map[string]bool)
-	g.tree.access.Roles.Since(g.before.access.Roles, func(key string, now, _ *tables.Role) {
-		changed[key] = true
-		if now == nil {
-			g.roles.drop(key)
-			return
+	g.tree.large = maps.Clone(g.before.large)
+	g.tree.access.Roles.Since(g.before.access.Roles, func(key string, now, was *tables.Role) {
+		if delete(g.tree.large, was); isLarge(now) {
+			if g.tree.large == nil {
+				g.tree.large = make(map[*tables.Role]*largeRole)
+			}
+			g.tree.large[now] = new(largeRole)
 		}
-		g.roles.set(key, &role{Role: now, reads: now.Reads()})
+		if g.before.access.Bindings.Len() > 0 {
+			changed[key] = true
+		}
 	})
 	return changed
 }
 
-// joinGrants joins bindings with their roles if the binding or its role changed.
-func (g *treeBuilder) joinGrants(changed map[string]bool) {
-	join := func(key string, binding *tables.Binding) {
-		if _, was := g.before.grants.find(key); was {
-			g.stale[key] = true
-		}
-		role, _ := g.roles.find(binding.Role)
-		g.grants.set(key, grant{binding, role})
-	}
+// findStale finds the bindings that changed, or whose role changed.
+func (g *treeBuilder) findStale(changed map[string]bool) {
 	g.tree.access.Bindings.Since(g.before.access.Bindings, func(key string, now, was *tables.Binding) {
 		if was != nil && was.Dates != nil {
 			g.tree.dated--
@@ -110,18 +107,16 @@ func (g *treeBuilder) joinGrants(changed map[string]bool) {
 		if now != nil && now.Dates != nil {
 			g.tree.dated++
 		}
-		if now == nil {
-			g.grants.drop(key)
-			return
+		if was != nil {
+			g.stale[key] = true
 		}
-		join(key, now)
 	})
-	if len(changed) == 0 || g.before.access.Bindings.Len() == 0 {
-		return // all bindings of the roles are new and have been joined above
+	if len(changed) == 0 {
+		return
 	}
 	for key, binding := range g.tree.access.Bindings.All() {
 		if changed[binding.Role] {
-			join(key, binding)
+			g.stale[key] = true
 		}
 	}
 }
@@ -174,9 +169,15 @@ func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 		g.subjects.stale++
 		return
 	}
-	grants := make([]grant, len(*keys))
-	for i, key := range *keys {
-		grants[i], _ = g.grants.find(key)
+	grants := make([]grant, 0, len(*keys))
+	for _, key := range *keys {
+		binding := g.bindings.Find(key)
+		if binding == nil {
+			continue
+		}
+		if role := g.roles.Find(binding.Role); role != nil {
+			grants = append(grants, grant{binding, role})
+		}
 	}
 	g.bySubject.set(h, grants)
 	g.subjects.add(h.hash(), readsOf(grants))
@@ -185,7 +186,7 @@ func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 // readsOf returns what the restrictions of all rules of grants read.
 func readsOf(grants []grant) (reads tables.Reads) {
 	for _, grant := range grants {
-		reads |= grant.role.reads
+		reads |= grant.role.Reads()
 	}
 	return reads
 }

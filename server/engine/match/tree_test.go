@@ -65,7 +65,7 @@ func describeTree(t *Tree) map[boundSubject][]string {
 	for _, shard := range t.bySubject {
 		for h, bySubject := range shard {
 			for _, g := range bySubject {
-				out[h] = append(out[h], fmt.Sprint(*g.binding, *g.role.Role))
+				out[h] = append(out[h], fmt.Sprint(*g.binding, *g.role))
 			}
 			slices.Sort(out[h])
 		}
@@ -102,6 +102,18 @@ func TestIncrementalTreeEqualsFullTree(t *testing.T) {
 	})
 }
 
+// A binding or a role that a table names and does not have grants nothing, as in Rego.
+func TestMissingRowsGrantNothing(t *testing.T) {
+	access := &tables.Access{
+		Roles:    tables.MapOf(map[string]tables.Role{"r": {Name: "r"}}),
+		Bindings: tables.MapOf(map[string]tables.Binding{"whole": {Role: "r"}, "no role": {Role: "none"}}),
+		Subjects: tables.Subjects{Cluster: tables.MapOf(map[string][]string{"user:a": {"missing", "no role", "whole"}})},
+	}
+	if got := describeTree(Build(access, nil))[boundSubject{name: "a"}]; len(got) != 1 {
+		t.Errorf("got the grants %v, want one", got)
+	}
+}
+
 func orEmpty(t *Tree) *Tree {
 	if t == nil {
 		return new(Tree)
@@ -122,7 +134,7 @@ func TestSubjectsFollowGrants(t *testing.T) {
 			for h, grants := range shard {
 				var want tables.Reads
 				for _, g := range grants {
-					want |= g.role.reads
+					want |= g.role.Reads()
 				}
 				reads, isClusterWide, isLocal := tree.Subject(h.namespace, h.group, h.name)
 				if h.namespace == "" && !isClusterWide || h.namespace != "" && !isLocal || reads&want != want {
