@@ -86,7 +86,7 @@ func assemble(lowered tables.List, counts map[string]int, o BuildOptions, data t
 	}
 	return &Bundle{
 		Manifest: Manifest{
-			Revision:    revision(data, files),
+			Revision:    revision(data.Sum(), files),
 			Roots:       roots(),
 			RegoVersion: regoVersion,
 			Metadata: Metadata{
@@ -110,10 +110,9 @@ func assemble(lowered tables.List, counts map[string]int, o BuildOptions, data t
 // revision returns the hash of the files that affect decisions: paths and contents, each
 // after its length, in the order of the paths. The sum of the data stands for the data, which a
 // change makes again in part only.
-func revision(data tables.Text, files map[string][]byte) string {
+func revision(data [sha256.Size]byte, files map[string][]byte) string {
 	all := maps.Clone(files)
-	sum := data.Sum()
-	all[dataPath] = sum[:]
+	all[dataPath] = data[:]
 	return formerRevision(all)
 }
 

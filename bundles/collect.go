@@ -3,7 +3,6 @@ package bundles
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // limits bound what is read from an untrusted bundle.
@@ -109,8 +110,10 @@ func collect(r io.Reader, limit limits) (*collection, error) {
 		return nil, err
 	}
 	defer packed.Close()
+	unpacked, stop := ahead(packed)
+	defer stop()
 	c := &collection{limit: limit, names: names{}, files: map[string][]byte{}}
-	archive := tar.NewReader(packed)
+	archive := tar.NewReader(unpacked)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
@@ -123,7 +126,24 @@ func collect(r io.Reader, limit limits) (*collection, error) {
 			return nil, err
 		}
 	}
-	return c, checkEnd(packed)
+	return c, checkEnd(unpacked)
+}
+
+// ahead returns a reader of what r has, which reads ahead: unpacking is as much work as what is done with the text.
+// After stop, r is not read.
+func ahead(r io.Reader) (read io.Reader, stop func()) {
+	const chunk = 256 << 10
+	out, in := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, err := io.CopyBuffer(in, struct{ io.Reader }{r}, make([]byte, chunk))
+		in.CloseWithError(err)
+	}()
+	return out, func() {
+		out.Close()
+		<-ended
+	}
 }
 
 // checkEnd reads to the checksum. It returns an error if the last file is followed by more

@@ -2,11 +2,13 @@ package bundles
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"hash"
 	"io"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -20,8 +22,9 @@ import (
 // kept in packed blocks, and checked, hashed and decoded in groups of members on all CPUs.
 type dataFile struct {
 	text      tables.Text
-	object    *jsontext.Object // of the text; nil if it has to be read whole
-	isChecked bool             // all groups have been
+	sum       func() [sha256.Size]byte // of the text
+	object    *jsontext.Object         // of the text; nil if it has to be read whole
+	isChecked bool                     // all groups have been
 }
 
 var errNotUTF8 = errors.New("must be UTF-8")
@@ -40,6 +43,7 @@ func readData(r io.Reader) (*dataFile, error) {
 	case !isUTF8 && (d.object != nil || !utf8.Valid(d.text.Bytes())): // blocks of an object end with ASCII
 		return nil, errNotUTF8
 	}
+	d.sum = sync.OnceValue(d.text.Sum)
 	return d, nil
 }
 

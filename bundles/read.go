@@ -83,6 +83,9 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	b := &Bundle{Files: c.files, Signatures: c.files[SignaturesPath]}
 	delete(b.Files, ManifestPath)
 	delete(b.Files, SignaturesPath)
+	if c.data != nil {
+		go c.data.sum() // for the revision, beside the hash of the signature
+	}
 	if keys != nil {
 		key, err := keys.verify(b.Signatures, manifest, contentsOf(b.Files, c.data))
 		if err != nil {
@@ -123,16 +126,16 @@ func (c *collection) revision(stated string) string {
 	files := maps.Clone(c.files)
 	delete(files, ManifestPath)
 	delete(files, SignaturesPath)
-	var data tables.Text
+	sum := (tables.Text{}).Sum()
 	if c.data != nil {
-		data = c.data.text
+		sum = c.data.sum()
 	}
-	got := revision(data, files)
+	got := revision(sum, files)
 	if got == stated {
 		return got
 	}
 	if c.data != nil {
-		files[dataPath] = data.Bytes()
+		files[dataPath] = c.data.text.Bytes()
 	}
 	if formerRevision(files) == stated {
 		return stated

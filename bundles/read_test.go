@@ -196,7 +196,7 @@ func TestReadRefusesData(t *testing.T) {
 			b := sample(t)
 			b.Data = tables.TextOf([]byte(row.data))
 			b.Manifest.Metadata.Master = "m"
-			b.Manifest.Revision = revision(b.Data, b.Files)
+			b.Manifest.Revision = revision(b.Data.Sum(), b.Files)
 			_, err := Read(bytes.NewReader(packUp(t, members(t, b))))
 			wantError(t, err, row.want)
 		})

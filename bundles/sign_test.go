@@ -107,7 +107,7 @@ func TestSignedBundles(t *testing.T) {
 		b := *good
 		b.Files = maps.Clone(good.Files)
 		change(&b)
-		b.Manifest.Revision = revision(b.Data, b.Files)
+		b.Manifest.Revision = revision(b.Data.Sum(), b.Files)
 		return &b
 	}
 	claims := func(hash string) *Bundle { return r.handSigned(t, good, hash) }

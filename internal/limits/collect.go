@@ -13,32 +13,31 @@ import (
 // CollectAfter lets the heap grow by at least so many bytes between two garbage
 // collections. By itself Go collects when the heap has doubled, which a small server does
 // every few thousand requests: then a fifth of its CPU time is collection. A memory limit
-// holds as before, and heaps that are larger are collected as before. Only the first call
-// has an effect, and none has if the environment sets GOGC.
+// holds as before, and larger heaps are collected as before: those of more than 512 MiB when they
+// have grown by that, or by half. Only the first call has an effect, and none has if the
+// environment sets GOGC.
 //
 // The first call also collects once, shortly afterwards. Much of what a start needs is
 // garbage then, and the heap would otherwise grow to twice its size with it.
 func CollectAfter(growth uint64) {
-	if os.Getenv("GOGC") == "" {
-		watchOnce.Do(func() {
-			isStarted.Store(true)
-			collectLater(func() { (&collections{growth: growth}).adjust() })
-		})
+	if !isStarted.Swap(true) && os.Getenv("GOGC") == "" {
+		collectLater(func() { process.set(pace{least: growth, percent: 100, most: 512 << 20, leastPercent: 50}) })
 	}
 }
 
 // CollectSeldom makes Go collect when the heap is two and a half times as large. It is for a start that
 // decodes files: that makes most of the garbage, and the peak of memory comes later.
-func CollectSeldom() { collectAt(150) }
+func CollectSeldom() { collectAt(150, 192<<20) }
 
 // CollectOften makes Go collect when the heap has grown by half. It is for the rest of a start,
 // which keeps most of what it allocates.
-func CollectOften() { collectAt(50) }
+func CollectOften() { collectAt(50, 96<<20) }
 
-// collectAt sets the percentage until CollectAfter does, unless the environment sets it.
-func collectAt(percent int) {
+// collectAt sets the percentage until CollectAfter does, unless the environment sets it. A large heap
+// grows by so many bytes at most, or by a fifth: what a million bindings need is then not half as much again.
+func collectAt(percent, most uint64) {
 	if os.Getenv("GOGC") == "" && !isStarted.Load() {
-		debug.SetGCPercent(percent)
+		process.set(pace{percent: percent, most: most, leastPercent: 20})
 	}
 }
 
@@ -55,27 +54,56 @@ func collectLater(then func()) {
 // afterStart is how long after the first revision a server keeps what it was made of.
 const afterStart = time.Second
 
-var watchOnce sync.Once
+// pace is how much a heap may grow until it is collected: a percentage, and in bytes at least and at
+// most. What is at most is never less than leastPercent.
+type pace struct{ least, percent, most, leastPercent uint64 }
 
-// collections is an object that only its finalizer refers to, which therefore runs after
-// each collection.
-type collections struct{ growth, percent uint64 }
+// percentOf is the percentage for a heap, for Go's smallest at most.
+func (p pace) percentOf(live uint64) uint64 {
+	const smallest = 4 << 20
+	live = max(live, smallest)
+	return max(p.least*100/live, min(p.percent, max(p.leastPercent, p.most*100/live)))
+}
+
+// collections sets the percentage after each collection, by a pace.
+type collections struct {
+	mu      sync.Mutex
+	pace    pace
+	percent uint64
+	watched bool
+}
+
+var process collections
+
+// set sets the pace.
+func (c *collections) set(p pace) {
+	c.mu.Lock()
+	c.pace = p
+	watched := c.watched
+	c.watched = true
+	c.mu.Unlock()
+	if c.adjust(); !watched {
+		(&cycle{of: c}).end()
+	}
+}
 
 // adjust sets how much the heap may grow until the next collection.
 func (c *collections) adjust() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	// Setting the percentage stops the program shortly: small differences are left.
-	if percent := growthPercent(c.growth, live[0].Value.Uint64()); percent*10 < c.percent*9 || percent*9 > c.percent*10 {
+	if percent := c.pace.percentOf(live[0].Value.Uint64()); percent*10 < c.percent*9 || percent*9 > c.percent*10 {
 		c.percent = percent
 		debug.SetGCPercent(int(percent))
 	}
-	runtime.SetFinalizer(c, (*collections).adjust)
 }
 
-// growthPercent is growth as percentage of a heap: at least 100, and at most what Go's
-// smallest heap needs.
-func growthPercent(growth, live uint64) uint64 {
-	const smallest = 4 << 20
-	return max(100, growth*100/max(live, smallest))
+// cycle is an object that only its finalizer refers to, which therefore runs after each collection.
+type cycle struct{ of *collections }
+
+func (n *cycle) end() {
+	n.of.adjust()
+	runtime.SetFinalizer(n, (*cycle).end)
 }

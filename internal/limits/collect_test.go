@@ -8,12 +8,17 @@ import (
 	"time"
 )
 
-func TestGrowthPercent(t *testing.T) {
-	for _, row := range []struct{ growth, live, want uint64 }{
-		{128 << 20, 0, 3200}, {128 << 20, 64 << 20, 200}, {128 << 20, 128 << 20, 100}, {128 << 20, 1 << 30, 100},
+func TestPercentOfHeap(t *testing.T) {
+	serving, starting := pace{128 << 20, 100, 512 << 20, 50}, pace{0, 150, 128 << 20, 20}
+	for _, row := range []struct {
+		pace
+		live, want uint64
+	}{
+		{serving, 0, 3200}, {serving, 64 << 20, 200}, {serving, 128 << 20, 100}, {serving, 512 << 20, 100}, {serving, 800 << 20, 64}, {serving, 4 << 30, 50},
+		{starting, 0, 150}, {starting, 64 << 20, 150}, {starting, 128 << 20, 100}, {starting, 1 << 30, 20},
 	} {
-		if got := growthPercent(row.growth, row.live); got != row.want {
-			t.Errorf("%d bytes of %d: got %d %%, want %d", row.growth, row.live, got, row.want)
+		if got := row.percentOf(row.live); got != row.want {
+			t.Errorf("%+v, %d bytes: got %d %%, want %d", row.pace, row.live, got, row.want)
 		}
 	}
 }
@@ -21,7 +26,7 @@ func TestGrowthPercent(t *testing.T) {
 // The percentage follows the heap: it falls to 100 when the heap is large, and rises again.
 func TestCollectionsFollowTheHeap(t *testing.T) {
 	before := debug.SetGCPercent(100)
-	(&collections{growth: 32 << 20}).adjust()
+	new(collections).set(pace{least: 32 << 20, percent: 100, most: 1 << 30})
 	percent := func() uint64 {
 		sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 		metrics.Read(sample)
