@@ -86,7 +86,7 @@ func Make(world *statement.World, o Options) *Companion {
 	if b.Cluster == "" {
 		b.Cluster = world.Access.Cluster
 	}
-	b.Tenant = tables.TenantsOf(world.Revision.Tables).Of(b.Cluster, b.Tenant)
+	b.Tenant = tables.TenantsOf(world.Revision.Tables).In(tables.Scope{Cluster: b.Cluster, Tenant: b.Tenant}).Tenant
 	b.readSessions()
 	parts := b.bindingParts()
 	if deny := tables.Of[*tables.Deny](world.Revision.Tables); deny != nil {

@@ -174,7 +174,7 @@ func (c *comparison) clustersOf(all []*statement.Statement) ([]statement.Request
 	if find.Values.ClusterLabels.Size(find.Values.ClusterLabels.Keys) > statement.MaxLabelSets {
 		return out, false
 	}
-	for _, name := range find.Values.Clusters.All() {
+	for _, name := range find.Values.Clusters().All() {
 		if tables.CheckCluster(c.a.World.Access.Cluster, name) != nil {
 			continue
 		}

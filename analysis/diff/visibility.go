@@ -103,7 +103,7 @@ func hasUnknownRegions(k *class) bool {
 		for _, m := range list {
 			var v statement.Values
 			m.s.Condition.Mention(&v)
-			patterns = append(patterns, v.Clusters.Patterns...)
+			patterns = append(patterns, v.Clusters().Patterns...)
 		}
 	}
 	_, complete := regions.Of(patterns)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // denyPolicy adds the sites of a deny policy: each denies less.
@@ -23,9 +25,10 @@ func (d *directory) denyPolicy(doc *document) {
 		d.narrowed(doc, here, rule.get("resourceNames"), "names-narrowed", "resourceNames")
 		d.namespaceExempted(doc, here, rule)
 	}
-	for _, key := range []string{"clusters", "tenants"} {
-		here := func(v value) value { return v.get("spec", "appliesTo") }
-		d.narrowed(doc, here, spec.get("appliesTo", key), "scope-narrowed", key)
+	for _, a := range tables.ScopeAttributes {
+		if here := func(v value) value { return v.get("spec", "appliesTo") }; !a.IsReferred {
+			d.narrowed(doc, here, spec.get("appliesTo", a.List), "scope-narrowed", a.List)
+		}
 	}
 	if pods := spec.get("podSecurityRules"); pods.Node != nil {
 		d.podSecurity(doc, pods)

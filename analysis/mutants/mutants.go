@@ -15,6 +15,7 @@ import (
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Options are what is changed and what should notice.
@@ -236,8 +237,7 @@ func (r *run) failing(ctx context.Context, side *diff.Side) (map[string]bool, er
 func classOf(point string, request map[string]any) map[string]any {
 	out := make(map[string]any)
 	text := func(key string) string { word, _ := request[key].(string); return word }
-	keys := []string{"verb", "namespace", "name", "path", "cluster", "tenant", "session", "escalation", "action", "type", "gateway", "host", "method"}
-	for _, key := range keys {
+	for _, key := range tables.ScopeKeys("verb", "namespace", "name", "path", "action", "type", "gateway", "host", "method") {
 		if word := text(key); word != "" {
 			out[key] = word
 		}

@@ -60,7 +60,7 @@ func (q *Question) isSelecting() bool {
 // Facts are the members of a request, beside its name, that a question leaves open unless
 // it states them.
 func Facts() []string {
-	return []string{"attributes", "cluster", "escalation", "fields", "labels", "namespaceLabels", "pod", "session", "tenant"}
+	return slices.Sorted(slices.Values(tables.ScopeKeys("attributes", "fields", "labels", "namespaceLabels", "pod")))
 }
 
 // opaqueFacts are members that no statement reads.

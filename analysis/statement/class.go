@@ -23,18 +23,17 @@ func InClass(c *assertion.Class) *Statement {
 	if c.Text("apiGroup") == nil {
 		k.groups = resourceGroups(c.Text("resource"), nil)
 	}
-	for _, at := range []struct {
-		stage stage
-		reads bool
-	}{
-		{stageTarget, c.Text("path") != nil || c.Text("subresource") != nil}, {stageVerb, c.Text("verb") != nil},
-		{stageGroup, c.Text("apiGroup") != nil || c.Text("resource") != nil}, {stageName, c.Text("name") != nil},
-		{stageNamespace, c.Text("namespace") != nil || c.Labels["namespaceLabels"] != nil},
-		{StageCluster, c.Text("cluster") != nil || c.Labels["clusterLabels"] != nil}, {stageTenant, c.Text("tenant") != nil},
-		{stageSession, c.Text("session") != nil || c.Text("escalation") != nil}, {stageLabels, c.Labels["labels"] != nil},
-	} {
-		if at.reads {
-			k.reads = at.stage
+	for _, member := range textMembers {
+		if c.Text(member.name) != nil {
+			k.reads = max(k.reads, member.stage)
+		}
+	}
+	if c.Text("resource") != nil {
+		k.reads = max(k.reads, stageGroup)
+	}
+	for key, at := range map[string]stage{"namespaceLabels": stageNamespace, "clusterLabels": StageCluster, "labels": stageLabels} {
+		if c.Labels[key] != nil {
+			k.reads = max(k.reads, at)
 		}
 	}
 	return &Statement{Condition: k}
@@ -75,28 +74,24 @@ const fewGroups = 7
 
 // Match implements Condition.
 func (k *classRule) Match(at stage, r *Request) uint8 {
-	text := func(key, value string) bool { return k.c.Texts[key].Fits(value) }
 	switch at {
 	case stageTarget:
 		return k.target(r)
-	case stageVerb:
-		return Bit(text("verb", r.Verb))
 	case stageGroup:
-		return Bit(r.Path != "" || text("apiGroup", r.Group) && k.resource(k.c.Text("resource"), r, r.Group))
-	case stageName:
-		return Bit(text("name", r.Name))
+		return Bit(r.Path != "" || k.c.Texts["apiGroup"].Fits(r.Group) && k.resource(k.c.Text("resource"), r, r.Group))
 	case stageNamespace:
-		return Bit(text("namespace", r.Namespace) && k.c.Labels["namespaceLabels"].Fits(r.NamespaceLabels))
+		return Bit(k.hasTexts(at, r) && k.c.Labels["namespaceLabels"].Fits(r.NamespaceLabels))
 	case StageCluster:
-		return Bit(text("cluster", r.Cluster) && k.c.Labels["clusterLabels"].Fits(r.ClusterLabels))
-	case stageTenant:
-		return Bit(text("tenant", r.Tenant))
-	case stageSession:
-		return Bit(text("session", r.Session) && text("escalation", r.Escalation))
+		return Bit(k.hasTexts(at, r) && k.c.Labels["clusterLabels"].Fits(r.ClusterLabels))
 	case stageLabels:
 		return Bit(k.c.Labels["labels"].Fits(r.Labels))
 	}
-	return 1
+	return Bit(k.hasTexts(at, r))
+}
+
+// hasTexts reports whether the texts that a stage chooses fit.
+func (k *classRule) hasTexts(at stage, r *Request) bool {
+	return !slices.ContainsFunc(textMembers, func(m textMember) bool { return m.stage == at && !k.c.Texts[m.name].Fits(*m.of(r)) })
 }
 
 // target returns a bit for each API group in which the resource fits, the last one for
@@ -151,12 +146,11 @@ func (k *classRule) last() stage { return k.reads }
 
 // Mention implements Condition.
 func (k *classRule) Mention(v *Values) {
-	for key, list := range map[string]*List{
-		"verb": &v.verbs, "apiGroup": &v.groups, "subresource": &v.subresources, "namespace": &v.namespaces, "name": &v.names,
-		"path": &v.paths, "cluster": &v.Clusters, "tenant": &v.tenants, "session": &v.sessions, "escalation": &v.escalations,
-	} {
-		list.Add(k.c.Texts[key].Words()...)
-		list.Patterns = append(list.Patterns, k.c.Texts[key].Expressions()...)
+	for _, member := range textMembers {
+		if list := v.list(member.name); list != &v.resources {
+			list.Add(k.c.Texts[member.name].Words()...)
+			list.Patterns = append(list.Patterns, k.c.Texts[member.name].Expressions()...)
+		}
 	}
 	resource := k.c.Text("resource")
 	for _, word := range resource.Words() {
@@ -227,11 +221,9 @@ func (s *Statement) Words() map[string][]string {
 	s.Condition.Mention(&v)
 	s.mentionPlace(&v)
 	out := make(map[string][]string)
-	for key, list := range map[string]*List{
-		"verb": &v.verbs, "resource": &v.resources, "apiGroup": &v.groups, "subresource": &v.subresources, "namespace": &v.namespaces,
-		"name": &v.names, "path": &v.paths, "cluster": &v.Clusters, "tenant": &v.tenants, "session": &v.sessions, "escalation": &v.escalations,
-	} {
-		out[key] = append(slices.DeleteFunc(slices.Clone(list.Values), func(w string) bool { return list.folded[w] }), list.samples...)
+	for _, member := range textMembers {
+		list := v.list(member.name)
+		out[member.name] = append(slices.DeleteFunc(slices.Clone(list.Values), func(w string) bool { return list.folded[w] }), list.samples...)
 	}
 	return out
 }
@@ -241,10 +233,7 @@ func (s *Statement) Words() map[string][]string {
 func (s *Statement) HasPatternFor(key, value string) bool {
 	var v Values
 	s.Condition.Mention(&v)
-	list := map[string]*List{
-		"namespace": &v.namespaces, "name": &v.names, "cluster": &v.Clusters, "tenant": &v.tenants, "session": &v.sessions, "escalation": &v.escalations,
-	}[key]
-	return list != nil && slices.ContainsFunc(list.Patterns, func(pattern string) bool {
+	return slices.Contains(tables.ScopeKeys("namespace", "name"), key) && slices.ContainsFunc(v.list(key).Patterns, func(pattern string) bool {
 		expression, err := regexp.Compile(pattern)
 		return err == nil && expression.MatchString(value)
 	})

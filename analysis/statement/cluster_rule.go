@@ -82,9 +82,9 @@ func (c *clusterRule) Mention(v *Values) {
 		if rule == nil {
 			continue
 		}
-		v.Clusters.Add(rule.Names...)
+		v.Clusters().Add(rule.Names...)
 		if rule.Pattern != "" {
-			v.Clusters.Patterns = append(v.Clusters.Patterns, rule.Pattern)
+			v.Clusters().Patterns = append(v.Clusters().Patterns, rule.Pattern)
 		}
 		if rule.Labels != nil {
 			for _, key := range slices.Sorted(maps.Keys(*rule.Labels)) {
@@ -212,7 +212,7 @@ func (c onClusters) last() stage { return StageCluster }
 func (c onClusters) filter() *tables.NamespaceFilter { return nil }
 
 // Mention implements Condition.
-func (c onClusters) Mention(v *Values) { v.Clusters.addGlobs(c) }
+func (c onClusters) Mention(v *Values) { v.Clusters().addGlobs(c) }
 
 // Describe implements Condition.
 func (c onClusters) Describe(s *JSON) { s.AppliesTo = map[string][]string{"clusters": GlobTexts(c)} }

@@ -31,34 +31,34 @@ func (s scope) Match(at stage, r *Request) uint8 {
 	if at < StageCluster || of == 0 {
 		return 1
 	}
-	w := rule.Words{Request: rule.Request{Cluster: r.Cluster, Tenant: s.tenants.Of(r.Cluster, r.Tenant), Session: r.Session, Escalation: r.Escalation}}
+	w := rule.Words{Request: rule.Request{Scope: s.tenants.In(r.Scope)}}
 	return Bit(alive(s.in, &w, of) != 0)
 }
 
-func (s scope) last() stage {
-	switch p := s.policy; {
-	case len(p.Sessions)+len(p.EscalationRefs) > 0:
-		return stageSession
-	case len(p.Tenants) > 0:
-		return stageTenant
-	case len(p.Clusters) > 0:
-		return StageCluster
+func (s scope) last() (last stage) {
+	for i, globs := range s.policy.Scope() {
+		if len(*globs) > 0 {
+			last = max(last, stageOf(i))
+		}
 	}
-	return 0
+	return last
 }
 
 func (s scope) Mention(v *Values) {
 	for _, lists := range s.in {
 		v.addLists(lists, true)
 	}
-	if len(s.policy.Tenants) > 0 {
-		v.Clusters.Add(slices.Sorted(maps.Keys(s.tenants))...)
-		v.tenantsOf = s.tenants
+	if s.readsTenants() {
+		v.Clusters().Add(slices.Sorted(maps.Keys(s.tenants))...)
+		v.tenants = s.tenants
 	}
 }
 
+// readsTenants reports whether the scope depends on the tenants of clusters.
+func (s scope) readsTenants() bool { return len(s.policy.Tenants) > 0 }
+
 func (s scope) equals(o scope) bool {
-	return reflect.DeepEqual(scopeOf(s.policy), scopeOf(o.policy)) && (len(s.policy.Tenants) == 0 || maps.Equal(s.tenants, o.tenants))
+	return reflect.DeepEqual(scopeOf(s.policy), scopeOf(o.policy)) && (!s.readsTenants() || maps.Equal(s.tenants, o.tenants))
 }
 
 // denyRule is a rule of a deny policy.

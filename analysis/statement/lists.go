@@ -21,7 +21,7 @@ type spelled struct {
 func (r *Request) asked() rule.Request {
 	return rule.Request{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Path: r.Path,
 		Name: r.Name, Namespace: r.Namespace, NamespaceLabels: r.NamespaceLabels,
-		Cluster: r.Cluster, Tenant: r.Tenant, Session: r.Session, Escalation: r.Escalation}
+		Scope: r.Scope}
 }
 
 // words returns the words of a request in a vocabulary, which place keeps for it.
@@ -76,8 +76,8 @@ func (r *Request) denial() *rule.Words {
 // attributesOf are the attributes that stages choose.
 var attributesOf = [stages]rule.Attributes{
 	stageTarget: rule.Set(rule.Target, rule.Path), stageVerb: rule.Set(rule.Verb), stageGroup: rule.Set(rule.Group), stageName: rule.Set(rule.Name),
-	stageNamespace: rule.Set(rule.Namespace), StageCluster: rule.Set(rule.Cluster), stageTenant: rule.Set(rule.Tenant),
-	stageSession: rule.Set(rule.Session, rule.Escalation),
+	stageNamespace: rule.Set(rule.Namespace), StageCluster: rule.Set(rule.Cluster), stageScope: rule.Scopes &^ rule.Referred &^ rule.Set(rule.Cluster),
+	stageReferred: rule.Referred,
 }
 
 // until returns the attributes that the stages until one choose.
@@ -131,9 +131,6 @@ func alive(alternatives rule.Rule, w *rule.Words, of rule.Attributes) (bits uint
 // and kinds in any number.
 func (v *Values) addLists(lists rule.Alternative, folds bool) {
 	v.folds = v.folds || folds
-	globs := map[rule.Attribute]*List{
-		rule.Name: &v.names, rule.Cluster: &v.Clusters, rule.Tenant: &v.tenants, rule.Session: &v.sessions, rule.Escalation: &v.escalations,
-	}
 	for _, l := range lists {
 		entries, d := slices.Concat(l.Any, l.Not), cmp.Or(l.Denied, new(rule.Denied))
 		switch l.Of {
@@ -158,12 +155,16 @@ func (v *Values) addLists(lists rule.Alternative, folds bool) {
 				v.verbs.addFolded(rule.Streams...)
 			}
 			v.subresources.addGlobs(d.Keys)
-		default:
-			if to := globs[l.Of]; to != nil {
-				to.Add(entries...)
-				to.addGlobs(d.Globs)
-			}
+		case rule.Name:
+			v.names.Add(entries...)
+			v.names.addGlobs(d.Globs)
+		case rule.Namespace:
 			v.addFilter(d.Filter)
+		default:
+			if i, ok := l.Of.ScopeIndex(); ok {
+				v.scope[i].Add(entries...)
+				v.scope[i].addGlobs(d.Globs)
+			}
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (c *circumstance) last() stage {
 // Mention implements Condition.
 func (c *circumstance) Mention(v *Values) {
 	v.addFilter(c.namespaces)
-	v.Clusters.addGlobs(c.clusters)
+	v.Clusters().addGlobs(c.clusters)
 }
 
 // Describe implements Condition.

@@ -69,13 +69,17 @@ func (s *Search) proof(at stage, l *level, options []option) *Proof {
 	if len(of) == 0 {
 		return &Proof{}
 	}
-	return s.Values.split(keysOf[at], of)
+	return s.Values.split(keysOf(at), of)
 }
 
-// keysOf are the keys of requests that a stage chooses.
-var keysOf = map[stage][]string{
-	stageTarget: {"path", "subresource", "resource"}, stageVerb: {"verb"}, stageGroup: {"apiGroup"}, stageName: {"name"},
-	stageNamespace: {"namespace"}, StageCluster: {"cluster"}, stageTenant: {"tenant"}, stageSession: {"session", "escalation"},
+// keysOf returns the keys of requests that a stage chooses.
+func keysOf(at stage) (keys []string) {
+	for _, member := range textMembers {
+		if member.stage == at {
+			keys = append(keys, member.name)
+		}
+	}
+	return keys
 }
 
 // valued is the values of a request by key, and the proof that no request has them.

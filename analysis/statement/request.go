@@ -26,14 +26,13 @@ type Request struct {
 	Verb, Group, Resource, Subresource, Path string
 	Name, Namespace                          string
 	NamespaceLabels                          map[string]string
-	Cluster                                  string
-	ClusterLabels                            map[string]string
-	Tenant, Session, Escalation              string
-	Labels                                   map[string]string
-	Fields                                   []string
-	Minion, PodMinion                        string
-	LabelSelector, FieldSelector             []selector.Requirement
-	Issuer                                   string // of the user; see issuerOf
+	tables.Scope
+	ClusterLabels                map[string]string
+	Labels                       map[string]string
+	Fields                       []string
+	Minion, PodMinion            string
+	LabelSelector, FieldSelector []selector.Requirement
+	Issuer                       string // of the user; see issuerOf
 
 	// Facts are members that no statement reads: pod, type, items and the like.
 	Facts map[string]any
@@ -61,8 +60,8 @@ const (
 	stageName                   // name
 	stageNamespace              // namespace and its labels
 	StageCluster                // cluster and its labels
-	stageTenant                 // tenant
-	stageSession                // session and escalation
+	stageScope                  // members of tables.Scope beside the cluster ...
+	stageReferred               // ... and those for which an escalation stands
 	stageLabels                 // labels
 	stageFields                 // fields
 	stageSelected               // the fields that a selector selects by
@@ -90,13 +89,9 @@ func (r *Request) Object(point string) map[string]any {
 		}
 		return o
 	}
-	for key, value := range map[string]string{
-		"verb": r.Verb, "apiGroup": r.Group, "resource": r.Resource, "subresource": r.Subresource, "path": r.Path,
-		"name": r.Name, "namespace": r.Namespace, "cluster": r.Cluster, "tenant": r.Tenant, "session": r.Session,
-		"escalation": r.Escalation,
-	} {
-		if value != "" {
-			o[key] = value
+	for _, member := range textMembers {
+		if value := *member.of(r); value != "" {
+			o[member.name] = value
 		}
 	}
 	if r.NamespaceLabels != nil {
@@ -185,22 +180,39 @@ func textList(value any) []string {
 	return nil
 }
 
-// textMembers are the members of a request that are strings.
-var textMembers = []struct {
-	name string
-	of   func(*Request) *string
-}{
-	{"path", func(r *Request) *string { return &r.Path }},
-	{"resource", func(r *Request) *string { return &r.Resource }},
-	{"subresource", func(r *Request) *string { return &r.Subresource }},
-	{"verb", func(r *Request) *string { return &r.Verb }},
-	{"apiGroup", func(r *Request) *string { return &r.Group }},
-	{"name", func(r *Request) *string { return &r.Name }},
-	{"namespace", func(r *Request) *string { return &r.Namespace }},
-	{"cluster", func(r *Request) *string { return &r.Cluster }},
-	{"tenant", func(r *Request) *string { return &r.Tenant }},
-	{"session", func(r *Request) *string { return &r.Session }},
-	{"escalation", func(r *Request) *string { return &r.Escalation }},
+// textMember is a member of a request that is a string, and the stage that chooses it.
+type textMember struct {
+	name  string
+	stage stage
+	of    func(*Request) *string
+}
+
+var textMembers = append([]textMember{
+	{"path", stageTarget, func(r *Request) *string { return &r.Path }},
+	{"subresource", stageTarget, func(r *Request) *string { return &r.Subresource }},
+	{"resource", stageTarget, func(r *Request) *string { return &r.Resource }},
+	{"verb", stageVerb, func(r *Request) *string { return &r.Verb }},
+	{"apiGroup", stageGroup, func(r *Request) *string { return &r.Group }},
+	{"name", stageName, func(r *Request) *string { return &r.Name }},
+	{"namespace", stageNamespace, func(r *Request) *string { return &r.Namespace }},
+}, scopeMembers()...)
+
+func scopeMembers() (out []textMember) {
+	for i, key := range tables.ScopeKeys() {
+		out = append(out, textMember{key, stageOf(i), func(r *Request) *string { return r.At(i) }})
+	}
+	return out
+}
+
+// stageOf returns the stage that chooses a member of tables.ScopeAttributes.
+func stageOf(i int) stage {
+	switch {
+	case i == tables.ScopeCluster:
+		return StageCluster
+	case tables.ScopeAttributes[i].IsReferred:
+		return stageReferred
+	}
+	return stageScope
 }
 
 // Setters returns what sets each member of a request, other than its user and its groups,

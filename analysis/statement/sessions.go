@@ -171,7 +171,7 @@ func (l *Sessions) Lend(s *tables.Session, of *Statement) *Statement {
 // needsContent reports whether the condition of a statement does not identify it.
 func needsContent(s *Statement) bool {
 	in, isDenial := s.Condition.(scoped)
-	return s.Opaque != "" || isDenial && len(in.of().policy.Tenants) > 0
+	return s.Opaque != "" || isDenial && in.of().readsTenants()
 }
 
 func (l *Sessions) condition(s *tables.Session, of *Statement) *lent {
@@ -220,7 +220,7 @@ func (l *lent) Match(at stage, r *Request) uint8 {
 	case at == StageCluster && l.cluster != "" && r.Cluster != l.cluster,
 		at == stageIssuer && r.Issuer != "" && !l.anyIssuer && r.Issuer != l.issuer:
 		return 0
-	case at == stageSession && l.inScope:
+	case at == stageReferred && l.inScope:
 		return 1
 	}
 	return l.Condition.Match(at, r)
@@ -237,7 +237,7 @@ func (l *lent) last() stage {
 func (l *lent) Mention(v *Values) {
 	l.Condition.Mention(v)
 	if l.cluster != "" {
-		v.Clusters.Add(l.cluster)
+		v.Clusters().Add(l.cluster)
 	}
 	if !l.anyIssuer {
 		v.issuers.Add(l.issuer)
@@ -248,8 +248,10 @@ func (l *lent) Mention(v *Values) {
 func (l *lent) Describe(s *JSON) {
 	l.Condition.Describe(s)
 	scope := map[string][]string{"clusters": {l.cluster}}
-	if tenants, ok := s.AppliesTo["tenants"]; ok {
-		scope["tenants"] = tenants
+	for i, a := range tables.ScopeAttributes {
+		if list, ok := s.AppliesTo[a.List]; ok && stageOf(i) == stageScope {
+			scope[a.List] = list
+		}
 	}
 	s.AppliesTo = scope
 	if !l.anyIssuer {
@@ -362,7 +364,7 @@ func (d *debugRule) Mention(v *Values) {
 		v.names.Add(p.Name)
 		v.namespaces.Add(p.Namespace)
 	}
-	v.Clusters.Add(d.s.Cluster)
+	v.Clusters().Add(d.s.Cluster)
 }
 
 // Describe implements Condition.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/selector"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Search looks for a request that fits all of some statements and none of others. All
@@ -80,14 +81,9 @@ func (v *Values) list(key string) *List {
 		return &v.names
 	case "namespace":
 		return &v.namespaces
-	case "cluster":
-		return &v.Clusters
-	case "tenant":
-		return &v.tenants
-	case "session":
-		return &v.sessions
-	case "escalation":
-		return &v.escalations
+	}
+	if i := slices.Index(tables.ScopeKeys(), key); i >= 0 {
+		return &v.scope[i]
 	}
 	return nil
 }
@@ -268,7 +264,7 @@ func (s *Search) kind(at stage, r *Request) string {
 	case stageNamespace:
 		return s.Values.selected.kind("metadata.namespace", r.Namespace)
 	case StageCluster:
-		return s.Values.tenantsOf.Of(r.Cluster, "")
+		return s.Values.tenants.In(tables.Scope{Cluster: r.Cluster}).Tenant
 	}
 	return ""
 }
@@ -282,7 +278,7 @@ func (s *Search) hasKinds(at stage) bool {
 	case stageNamespace:
 		return v.selected.values["metadata.namespace"] != nil
 	case StageCluster:
-		return len(v.tenantsOf) > 0
+		return len(v.tenants) > 0
 	}
 	return false
 }

@@ -214,11 +214,9 @@ func (s *Statement) Fits(r *Request) bool {
 // scopeOf returns appliesTo of a deny policy.
 func scopeOf(p *tables.DenyPolicy) map[string][]string {
 	scope := make(map[string][]string)
-	for key, globs := range map[string][]tables.PathGlob{
-		"clusters": p.Clusters, "tenants": p.Tenants, "sessions": p.Sessions, "escalationRefs": p.EscalationRefs,
-	} {
-		if len(globs) > 0 {
-			scope[key] = GlobTexts(globs)
+	for i, globs := range p.Scope() {
+		if len(*globs) > 0 {
+			scope[tables.ScopeAttributes[i].List] = GlobTexts(*globs)
 		}
 	}
 	if len(p.ReferredBy) > 0 {

@@ -265,9 +265,9 @@ func (s *JSON) Place(most int) string {
 	if s.Namespace != "" {
 		parts = append(parts, s.Namespace)
 	}
-	for _, key := range []string{"clusters", "tenants", "sessions", "escalationRefs"} {
-		if list := s.AppliesTo[key]; list != nil {
-			parts = append(parts, strings.TrimSuffix(strings.TrimSuffix(key, "s"), "Ref")+" "+joinTo(list, most))
+	for _, a := range tables.ScopeAttributes {
+		if list := s.AppliesTo[a.List]; list != nil {
+			parts = append(parts, a.Key+" "+joinTo(list, most))
 		}
 	}
 	if s.Session != "" {

@@ -185,7 +185,8 @@ const maxRespelt = 8
 type Values struct {
 	prefixes                                                         []string // of paths
 	paths, resources, subresources, verbs, groups, names, namespaces List
-	Clusters, tenants, sessions, escalations, fields, issuers        List
+	fields, issuers                                                  List
+	scope                                                            [len(tables.ScopeAttributes)]List
 
 	labels, namespaceLabels, ClusterLabels LabelValues
 	selected                               LabelValues // fields
@@ -205,7 +206,19 @@ type Values struct {
 	// tell apart.
 	manyGroups bool
 	// tenants are those of clusters, if a statement reads them.
-	tenantsOf tables.Tenants
+	tenants tables.Tenants
+}
+
+// Clusters are the names of clusters.
+func (v *Values) Clusters() *List { return &v.scope[tables.ScopeCluster] }
+
+// named returns others and the lists of what a request for a resource may lack.
+func (v *Values) named(others ...*List) []*List {
+	others = append(others, &v.subresources, &v.names, &v.namespaces)
+	for i := range v.scope {
+		others = append(others, &v.scope[i])
+	}
+	return others
 }
 
 // The values that no document names. A document that does name one only makes a witness
@@ -265,8 +278,7 @@ func (v *Values) addFilter(f *tables.NamespaceFilter) {
 
 // IsCut reports whether a region of patterns may have no value.
 func (v *Values) IsCut() bool {
-	return slices.ContainsFunc([]*List{&v.paths, &v.resources, &v.subresources, &v.names, &v.namespaces, &v.Clusters, &v.tenants, &v.sessions, &v.escalations},
-		func(l *List) bool { return l.cut })
+	return slices.ContainsFunc(v.named(&v.paths, &v.resources), func(l *List) bool { return l.cut })
 }
 
 // candidate sets a part of a request.
@@ -295,10 +307,8 @@ func (s *Search) candidates(at stage, r *Request, not []*Statement) []candidate 
 		return s.places(at, r, not)
 	case StageCluster:
 		return s.clusters(at, r, not)
-	case stageTenant:
-		return texts(v.tenants.All(), func(r *Request, s string) { r.Tenant = s })
-	case stageSession:
-		return v.sessionCandidates()
+	case stageScope, stageReferred:
+		return v.scopeCandidates(at)
 	case stageLabels:
 		unknown := func(r *Request) { r.Labels = nil }
 		return append([]candidate{unknown}, s.labelCandidates(at, r, not, objectLabels)...)
@@ -338,7 +348,7 @@ func (v *Values) addOthers() {
 	v.verbs.addOther(OtherWord)
 	v.groups.Add("")
 	v.groups.addOther(otherGroup)
-	for _, l := range []*List{&v.subresources, &v.names, &v.namespaces, &v.Clusters, &v.tenants, &v.sessions, &v.escalations} {
+	for _, l := range v.named() {
 		l.Add("")
 		l.addOther(OtherWord)
 	}
@@ -346,7 +356,7 @@ func (v *Values) addOthers() {
 
 // addStandIns completes the values after all statements have added theirs.
 func (v *Values) addStandIns() {
-	for _, l := range []*List{&v.resources, &v.verbs, &v.groups, &v.subresources, &v.names, &v.namespaces, &v.Clusters, &v.tenants, &v.sessions, &v.escalations} {
+	for _, l := range v.named(&v.resources, &v.verbs, &v.groups) {
 		l.addStandIns()
 	}
 	if v.streams {
@@ -465,7 +475,7 @@ func (s *Search) places(at stage, r *Request, not []*Statement) []candidate {
 // clusters are clusters with their labels.
 func (s *Search) clusters(at stage, r *Request, not []*Statement) []candidate {
 	var out []candidate
-	names := s.Values.Clusters.All()
+	names := s.Values.Clusters().All()
 	if s.Base.Cluster != "" { // the revision decides on no other
 		names = []string{s.Base.Cluster}
 	}
@@ -481,11 +491,11 @@ func (s *Search) clusters(at stage, r *Request, not []*Statement) []candidate {
 	return out
 }
 
-func (v *Values) sessionCandidates() []candidate {
-	var out []candidate
-	for _, session := range v.sessions.All() {
-		for _, escalation := range v.escalations.All() {
-			out = append(out, func(r *Request) { r.Session, r.Escalation = session, escalation })
+func (v *Values) scopeCandidates(at stage) []candidate {
+	out := []candidate{func(*Request) {}}
+	for i := range v.scope {
+		if stageOf(i) == at {
+			out = product(out, texts(v.scope[i].All(), func(r *Request, s string) { *r.At(i) = s }))
 		}
 	}
 	return out

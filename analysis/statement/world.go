@@ -203,7 +203,7 @@ func denyStatements(in scope, overrides string) []*Statement {
 		s.Content = ContentOf(s) + JSONText(p.Pod.Thresholds) + overrides
 		out = append(out, s)
 	}
-	if len(p.Tenants) > 0 && len(in.tenants) > 0 {
+	if in.readsTenants() && len(in.tenants) > 0 {
 		for _, s := range out {
 			s.Content = ContentOf(s) + JSONText(in.tenants)
 		}

@@ -221,7 +221,7 @@ func (x *again) knows(c *assertion.Class) bool {
 			return true
 		}
 	}
-	for _, key := range []string{"namespace", "cluster", "tenant", "session", "escalation", "verb"} {
+	for _, key := range append(tables.ScopeKeys("namespace"), "verb") {
 		for _, word := range c.Texts[key].Words() {
 			if word != "" && x.words[key][word] && !(key == "verb" && slices.Contains(vocabulary.AnyVerbs, word)) {
 				return true

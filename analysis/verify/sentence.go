@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // sentence returns what a witness shows.
@@ -112,7 +113,7 @@ func actionOf(request map[string]any) string {
 	if text("namespace") != "" {
 		out += " in " + text("namespace")
 	}
-	for _, key := range []string{"cluster", "tenant", "session", "escalation"} {
+	for _, key := range tables.ScopeKeys() {
 		if text(key) != "" {
 			out += ", " + key + " " + text(key)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // isEmpty returns why no request is in the class, less some classes, "" if one is.
@@ -161,7 +162,7 @@ func (p *prover) unknownAccessWords(c *assertion.Class) []*unknownWord {
 		all.join(w.index.knownWords())
 	}
 	var out []*unknownWord
-	for _, key := range []string{"namespace", "cluster", "tenant", "session", "escalation", "verb"} {
+	for _, key := range append(tables.ScopeKeys("namespace"), "verb") {
 		for _, word := range c.Texts[key].Words() {
 			if word != "" && !all.knows(key, word) {
 				out = append(out, &unknownWord{unknownKey{key, word}, all.words[key]})

@@ -155,7 +155,8 @@ func (d *draft) polish() {
 		} {
 			d.change(drop)
 		}
-		for _, key := range []string{"tenant", "session", "escalation", "cluster"} {
+		scope := tables.ScopeKeys()
+		for _, key := range append(scope[1:], scope[0]) { // others may follow from the cluster
 			d.choose(key, slices.Concat([]string{""}, words[key]))
 		}
 		if d.r.Path != "" {

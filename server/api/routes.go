@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/analysis/reach"
@@ -21,6 +22,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/filters"
 	"github.com/writ-policy/writ/server/lists"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // route is an endpoint: methods, separated by spaces, of a pattern of gin.
@@ -242,7 +244,7 @@ func consoleRoutes(a *handler.API) []route {
 	after := p("after", "after of the page before.")
 	matrix := op.For("Lists who can do something, or what a subject can do; about others for auditors.", nil, console.Matrix{}).With(
 		p("of", "who or what."), p("resource", "The resource, of who."), p("apiGroup", "Its API group, * for all; unless given, that in which documents name the resource."), p("name", "Its name."), p("subject", "The subject, of what."),
-		p("namespace", "The namespace; all of them and requests without one unless given."), p("facts", "What is known of the request, as a JSON object of its labels, namespaceLabels, cluster, tenant, session, escalation, fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."), p("only", "1 leaves out subjects whom no rule allows something, and resources that no rule allows the subject something on."),
+		p("namespace", "The namespace; all of them and requests without one unless given."), p("facts", "What is known of the request, as a JSON object of its "+strings.Join(tables.ScopeKeys("labels", "namespaceLabels"), ", ")+", fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."), p("only", "1 leaves out subjects whom no rule allows something, and resources that no rule allows the subject something on."),
 		limit, after, p("format", "json or csv; csv has all rows."))
 	matrix.Media = []string{"text/csv"}
 	subject := op.For("Lists what documents bind to a subject; to others for auditors.", nil, console.Subject{}).With(

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/writ-policy/writ/internal/jsontext"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Encode returns r as the canonical request: one line of JSON, keys in a fixed order,
@@ -24,10 +25,13 @@ func (r *Request) Encode() []byte {
 	b = append(b, '}')
 	for _, member := range [...]struct{ key, value string }{
 		{"verb", r.Verb}, {"apiGroup", r.APIGroup}, {"resource", r.Resource}, {"subresource", r.Subresource},
-		{"namespace", r.Namespace}, {"name", r.Name}, {"path", r.Path}, {"cluster", r.Cluster},
-		{"tenant", r.Tenant}, {"session", r.Session}, {"escalation", r.Escalation},
+		{"namespace", r.Namespace}, {"name", r.Name}, {"path", r.Path},
 	} {
 		b = appendMember(b, ",", member.key, member.value)
+	}
+	scope := r.Scope()
+	for i := range tables.ScopeAttributes {
+		b = appendMember(b, ",", tables.ScopeAttributes[i].Key, *scope.At(i))
 	}
 	if r.Fields != nil {
 		b = AppendStrings(append(b, `,"fields":`...), r.Fields)

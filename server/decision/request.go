@@ -3,7 +3,11 @@
 // on OPA nor on any protocol.
 package decision
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
 
 // Request is a request at the access point, in the canonical form that all protocols
 // are converted to. For fields where unknown differs from empty, nil means unknown.
@@ -38,6 +42,16 @@ type Request struct {
 	Attributes map[string]any
 
 	implied []string // groups that Completed added
+}
+
+// Scope returns what deny policies are limited by. Its members are those of the request.
+func (r *Request) Scope() tables.Scope {
+	return tables.Scope{Cluster: r.Cluster, Tenant: r.Tenant, Session: r.Session, Escalation: r.Escalation}
+}
+
+// SetScope sets what deny policies are limited by.
+func (r *Request) SetScope(s tables.Scope) {
+	r.Cluster, r.Tenant, r.Session, r.Escalation = s.Cluster, s.Tenant, s.Session, s.Escalation
 }
 
 // Validate checks the rules that the types of r cannot express. Adapters that build

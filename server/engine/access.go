@@ -42,13 +42,14 @@ func (e *Engine) decideAt(ctx context.Context, v evaluation, now time.Time) (dec
 
 // named returns the request with the cluster that it is about, and the tenant of that.
 func (e *Engine) named(r *decision.Request) *decision.Request {
-	cluster := cmp.Or(e.access.Cluster, r.Cluster)
-	tenant := e.tenants.Of(cluster, r.Tenant)
-	if cluster == r.Cluster && tenant == r.Tenant {
+	was := r.Scope()
+	scope := was
+	scope.Cluster = cmp.Or(e.access.Cluster, was.Cluster)
+	if scope = e.tenants.In(scope); scope == was {
 		return r
 	}
 	named := *r
-	named.Cluster, named.Tenant = cluster, tenant
+	named.SetScope(scope)
 	return &named
 }
 

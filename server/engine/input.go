@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Terms that all inputs share.
@@ -24,9 +25,7 @@ var (
 	keyName            = ast.StringTerm("name")
 	keyPath            = ast.StringTerm("path")
 	keyCluster         = ast.StringTerm("cluster")
-	keyTenant          = ast.StringTerm("tenant")
-	keySession         = ast.StringTerm("session")
-	keyEscalation      = ast.StringTerm("escalation")
+	keysScope          = list(tables.ScopeKeys()).Value.(*ast.Array)
 	keyFields          = ast.StringTerm("fields")
 	keyLabels          = ast.StringTerm("labels")
 	keyNamespaceLabels = ast.StringTerm("namespaceLabels")
@@ -123,9 +122,11 @@ func request(r *decision.Request) ([][2]*ast.Term, error) {
 		{keyUser, text(r.User)}, {keyVerb, text(r.Verb)}, {keyAPIGroup, text(r.APIGroup)},
 		{keyResource, text(r.Resource)}, {keySubresource, text(r.Subresource)},
 		{keyNamespace, text(r.Namespace)}, {keyName, text(r.Name)}, {keyPath, text(r.Path)},
-		{keyCluster, text(r.Cluster)}, {keyTenant, text(r.Tenant)}, {keySession, text(r.Session)},
-		{keyEscalation, text(r.Escalation)}, {keyPodError, text(r.PodError)},
-		{keyGroups, list(r.Groups)}, {keyExtra, object(r.Extra, list)},
+		{keyPodError, text(r.PodError)}, {keyGroups, list(r.Groups)}, {keyExtra, object(r.Extra, list)},
+	}
+	scope := r.Scope()
+	for i := range tables.ScopeAttributes {
+		pairs = append(pairs, [2]*ast.Term{keysScope.Elem(i), text(*scope.At(i))})
 	}
 	if r.Fields != nil {
 		pairs = append(pairs, [2]*ast.Term{keyFields, list(r.Fields)})

@@ -132,7 +132,7 @@ func (p *projected) hasKey(q decision.Question, key []byte) bool {
 // changesAccess reports whether the decision on r may differ from that of the revision
 // before.
 func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
-	if !p.isCompiled || !before.isCompiled || p.rules != before.rules || p.cluster != before.cluster || p.tenants.Of(r.Cluster, r.Tenant) != before.tenants.Of(r.Cluster, r.Tenant) || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
+	if !p.isCompiled || !before.isCompiled || p.rules != before.rules || p.cluster != before.cluster || p.tenants.In(r.Scope()) != before.tenants.In(r.Scope()) || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
 		return true
 	}
 	for _, group := range r.Groups {

@@ -53,22 +53,22 @@ type Question struct {
 	Resource    string   `json:"resource"`
 	Subresource string   `json:"subresource,omitempty"`
 	Cluster     string   `json:"cluster"`
-	// Tenant is that of the cluster.
-	Tenant string `json:"-"`
-	// Extra is that of the user, and Session and Escalation what it holds; Attributes are
-	// further facts.
+	// Scope is what follows from the cluster, and what the user holds.
+	Scope tables.Scope `json:"-"`
+	// Extra is that of the user; Attributes are further facts.
 	Extra      map[string][]string `json:"-"`
-	Session    string              `json:"-"`
-	Escalation string              `json:"-"`
 	Attributes map[string]any      `json:"-"`
 }
 
 // request is the decision that the question is about, without the place.
 func (q *Question) request() *decision.Request {
-	return &decision.Request{
+	r := &decision.Request{
 		User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup, Resource: q.Resource, Subresource: q.Subresource,
-		Cluster: q.Cluster, Tenant: q.Tenant, Extra: q.Extra, Session: q.Session, Escalation: q.Escalation, Attributes: q.Attributes,
+		Extra: q.Extra, Attributes: q.Attributes,
 	}
+	r.SetScope(q.Scope)
+	r.Cluster = q.Cluster
+	return r
 }
 
 // Check returns the error of a question that no decision answers, a *decision.InvalidRequest.

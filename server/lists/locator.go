@@ -50,9 +50,9 @@ func (l *Locator) Locate(ctx context.Context, q *Question) (*Space, error) {
 		return nil, err
 	}
 	if l.Clusters != nil {
-		placed := &decision.Request{Cluster: q.Cluster}
+		placed := q.request()
 		if err := l.Clusters.Place(placed); err == nil {
-			q.Cluster, q.Tenant = placed.Cluster, placed.Tenant
+			q.Cluster, q.Scope = placed.Cluster, placed.Scope()
 		} else if q.Cluster != "" {
 			return nil, UnlistedError(q.Cluster)
 		}

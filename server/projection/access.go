@@ -27,9 +27,8 @@ type AccessKeys struct {
 	verbPrefixes            []string
 	apiGroups               set
 	names, namespaces       *values
-	clusters, tenants       *values
-	tenantOf                tables.Tenants
-	sessions, escalations   *values
+	scope                   [len(tables.ScopeAttributes)]*values
+	tenants                 tables.Tenants
 	groups                  set // that escalations name
 	paths                   set
 	pathPrefixes            *values
@@ -144,12 +143,10 @@ func (p *AccessKeys) isBound(group bool, name string, s *subjectKey) bool {
 
 // appendFacts appends what deny policies and restrictions read.
 func (p *AccessKeys) appendFacts(b []byte, r *decision.Request, reads tables.Reads) []byte {
-	for _, fact := range [...]struct {
-		values *values
-		value  string
-	}{{p.clusters, r.Cluster}, {p.tenants, p.tenantOf.Of(r.Cluster, r.Tenant)}, {p.sessions, r.Session}, {p.escalations, r.Escalation}} {
-		if fact.values.isRead() {
-			b = fact.values.append(b, fact.value)
+	scope := p.tenants.In(r.Scope())
+	for i := range tables.ScopeAttributes {
+		if p.scope[i].isRead() {
+			b = p.scope[i].append(b, *scope.At(i))
 		}
 	}
 	if len(p.namespaceLabels.names) > 0 && r.Namespace != "" {
@@ -196,8 +193,8 @@ func (p *AccessKeys) appendPath(b []byte, r *decision.Request) []byte {
 	b = appendNamed(b, r.Verb, p.isNamedVerb(r.Verb))
 	if isImpersonation(r.Verb) {
 		b = p.appendFacts(b, r, 0)
-	} else if p.clusters.isRead() {
-		b = p.clusters.append(b, r.Cluster)
+	} else if clusters := p.scope[tables.ScopeCluster]; clusters.isRead() {
+		b = clusters.append(b, r.Cluster)
 	}
 	if p.paths.has(r.Path) {
 		return appendText(b, r.Path)

@@ -26,11 +26,7 @@ func NewAccessKeys(f *footprint.Footprint, subjects Subjects, tenants tables.Ten
 		apiGroups:       setOf(a.APIGroups.Values),
 		names:           valuesOf(a.Names),
 		namespaces:      valuesOf(a.Namespaces),
-		clusters:        valuesOf(a.Clusters),
-		tenants:         valuesOf(a.Tenants),
-		tenantOf:        tenants,
-		sessions:        valuesOf(a.Sessions),
-		escalations:     valuesOf(a.Escalations),
+		tenants:         tenants,
 		groups:          setOf(a.Groups),
 		paths:           setOf(a.Paths.Values),
 		pathPrefixes:    &values{prefixes: make(set)},
@@ -38,6 +34,9 @@ func NewAccessKeys(f *footprint.Footprint, subjects Subjects, tenants tables.Ten
 		namespaceLabels: labelsOf(a.NamespaceLabels),
 		selected:        labelsOf(a.Selected),
 		pods:            a.Pods,
+	}
+	for i, read := range a.Scope() {
+		p.scope[i] = valuesOf(*read)
 	}
 	p.verbs.add(specialVerbs...)
 	p.verbs.add(a.Verbs.Values...)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // The marks of values that a key does not contain. A value that it contains begins with
@@ -75,9 +76,13 @@ func appendWhole(b []byte, r *decision.Request) []byte {
 	b = append(b, 'w')
 	for _, text := range [...]string{
 		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
-		r.Path, r.Cluster, r.Tenant, r.Session, r.Escalation, r.PodError,
+		r.Path, r.PodError,
 	} {
 		b = appendText(b, text)
+	}
+	scope := r.Scope()
+	for i := range tables.ScopeAttributes {
+		b = appendText(b, *scope.At(i))
 	}
 	b = appendList(b, r.Groups)
 	b = appendTexts(b, r.Fields)

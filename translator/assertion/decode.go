@@ -279,7 +279,7 @@ func (o *one) form() {
 
 // sameKeys are the keys that two requests may have in common.
 var sameKeys = map[string][]string{
-	Access:     {"verb", "apiGroup", "resource", "subresource", "namespace", "name", "path", "cluster", "tenant", "session", "escalation"},
+	Access:     tables.ScopeKeys("verb", "apiGroup", "resource", "subresource", "namespace", "name", "path"),
 	Visibility: {"action", "cluster", "type"},
 }
 

@@ -12,7 +12,7 @@ import (
 
 // keys are the keys of classes whose values are texts, by point.
 var keys = map[string][]string{
-	Access:     {"verb", "resource", "apiGroup", "subresource", "namespace", "name", "path", "cluster", "tenant", "session", "escalation"},
+	Access:     tables.ScopeKeys("verb", "resource", "apiGroup", "subresource", "namespace", "name", "path"),
 	Visibility: {"action", "cluster", "type"},
 	Gateway:    {"gateway", "route", "host", "method", "path", "identity"},
 }

@@ -135,12 +135,15 @@ func checkDeniesNothing(c *syntax.Cursor, rules, impersonation *syntax.Node) {
 
 // decodeAppliesTo decodes where a policy is in scope: everywhere without it.
 func decodeAppliesTo(d *syntax.Decoder, c *syntax.Cursor, p *DenyPolicy) {
-	p.Clusters = decodeGlobList(d, c, "clusters")
-	p.Tenants = decodeGlobList(d, c, "tenants")
-	p.Sessions = decodeGlobList(d, c, "sessions")
-	refs, _ := c.Texts("escalationRefs")
-	for i, glob := range decodeGlobs(d, refs, "escalationRefs") {
-		p.EscalationRefs = append(p.EscalationRefs, EscalationRef{d.Text(refs[i]), glob})
+	for i := range p.AppliesTo {
+		name := tables.ScopeAttributes[i].List
+		items, _ := c.Texts(name)
+		p.AppliesTo[i] = decodeGlobs(d, items, name)
+		for j := range items {
+			if i == tables.ScopeEscalation {
+				p.EscalationRefs = append(p.EscalationRefs, EscalationRef{d.Text(items[j]), p.AppliesTo[i][j]})
+			}
+		}
 	}
 	c.Done()
 }

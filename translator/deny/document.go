@@ -12,14 +12,15 @@ const family = "denypolicy"
 // DenyPolicy is a DenyPolicy of breakglass.t-caas.telekom.com/v1alpha1. Lists that
 // are absent are nil.
 type DenyPolicy struct {
-	syntax.Header               // without a namespace: names are unique over the directory
-	Precedence                  int
-	Clusters, Tenants, Sessions []tables.PathGlob
-	EscalationRefs              []EscalationRef
-	Rules                       []DenyRule
-	Impersonation               []ImpersonationRule
-	Pod                         *PodSecurity // nil without podSecurityRules
-	Dates                       syntax.Dates
+	syntax.Header // without a namespace: names are unique over the directory
+	Precedence    int
+	// AppliesTo are the lists of tables.ScopeAttributes; EscalationRefs are one of them.
+	AppliesTo      [len(tables.ScopeAttributes)][]tables.PathGlob
+	EscalationRefs []EscalationRef
+	Rules          []DenyRule
+	Impersonation  []ImpersonationRule
+	Pod            *PodSecurity // nil without podSecurityRules
+	Dates          syntax.Dates
 }
 
 // EscalationRef is an entry of escalationRefs, as written and parsed.

@@ -148,19 +148,15 @@ func dateClauses(p *dates.Period) []string {
 // scopeClauses is the conditions of appliesTo. An escalation or a session that refers to the
 // policy stands in for sessions and escalationRefs, never for clusters and tenants.
 func scopeClauses(m *emit.Module, policy *tables.DenyPolicy) []string {
-	var conditions []string
-	if len(policy.Clusters) > 0 {
-		conditions = append(conditions, globsClause(m, "clusters", "input.cluster", policy.Clusters)...)
-	}
-	if len(policy.Tenants) > 0 {
-		conditions = append(conditions, globsClause(m, "tenants", "input.tenant", policy.Tenants)...)
-	}
-	var attached []string
-	if len(policy.Sessions) > 0 {
-		attached = append(attached, globsClause(m, "sessions", "input.session", policy.Sessions)...)
-	}
-	if len(policy.EscalationRefs) > 0 {
-		attached = append(attached, globsClause(m, "escalations", "input.escalation", policy.EscalationRefs)...)
+	var conditions, attached []string
+	for i, globs := range policy.Scope() {
+		a, to := &tables.ScopeAttributes[i], &conditions
+		if a.IsReferred {
+			to = &attached
+		}
+		if len(*globs) > 0 {
+			*to = append(*to, globsClause(m, a.Key+"s", "input."+a.Key, *globs)...)
+		}
 	}
 	if len(attached) == 0 {
 		return conditions

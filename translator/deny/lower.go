@@ -20,7 +20,7 @@ var defaultSubresources = []string{"exec", "attach", "portforward"}
 func lower(r *resolution) *tables.Deny {
 	deny := &tables.Deny{Policies: []tables.DenyPolicy{}, Escalations: []tables.Escalation{}}
 	for i := range r.DenyPolicies {
-		if p := &r.DenyPolicies[i]; isWithin(r.Cluster, p.Document.Clusters) {
+		if p := &r.DenyPolicies[i]; isWithin(r.Cluster, p.Document.AppliesTo[tables.ScopeCluster]) {
 			deny.Policies = append(deny.Policies, denyPolicy(p))
 		}
 	}
@@ -72,15 +72,12 @@ func denyPolicy(p *resolvedPolicy) tables.DenyPolicy {
 		Name:       d.Name,
 		Precedence: d.Precedence,
 		Source:     d.At.Source(),
-		Clusters:   d.Clusters,
-		Tenants:    d.Tenants,
-		Sessions:   d.Sessions,
 		Rules:      make([]tables.DenyRule, 0, len(d.Rules)),
 		Pod:        podSecurity(d.Pod),
 		Dates:      d.Dates.Period,
 	}
-	for _, ref := range d.EscalationRefs {
-		out.EscalationRefs = append(out.EscalationRefs, ref.Glob)
+	for i, globs := range out.Scope() {
+		*globs = d.AppliesTo[i]
 	}
 	for _, e := range p.ReferredBy {
 		out.ReferredBy = append(out.ReferredBy, e.Name)

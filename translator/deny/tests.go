@@ -122,13 +122,13 @@ func (t *denySamples) scope() {
 	// The policy is tested without the library, which would add these defaults.
 	t.base = request{
 		"user": "writ:user", "groups": []string{}, "apiGroup": "", "resource": "", "subresource": "", "namespace": "", "name": "",
-		"path": "", "cluster": "", "tenant": "", "session": "", "escalation": "", "podError": "", "namespaceLabels": map[string]string{},
+		"path": "", "podError": "", "namespaceLabels": map[string]string{},
 	}
-	for key, globs := range map[string][]tables.PathGlob{
-		"cluster": t.policy.Clusters, "tenant": t.policy.Tenants, "session": t.policy.Sessions, "escalation": t.policy.EscalationRefs,
-	} {
-		if len(globs) > 0 {
-			t.base[key] = globs[0].Sample()
+	for i, globs := range t.policy.Scope() {
+		key := tables.ScopeAttributes[i].Key
+		t.base[key] = ""
+		if len(*globs) > 0 {
+			t.base[key] = (*globs)[0].Sample()
 		}
 	}
 }

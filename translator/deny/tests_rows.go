@@ -21,11 +21,14 @@ func (r request) text(key string) string {
 // asWords returns what policies compare of the request as it is written.
 func (r request) asWords() *rule.Words {
 	labels, _ := r["namespaceLabels"].(map[string]string)
-	w := rule.FormWords(&rule.Request{
+	in := rule.Request{
 		Verb: r.text("verb"), Group: r.text("apiGroup"), Resource: r.text("resource"), Subresource: r.text("subresource"), Path: r.text("path"),
 		Name: r.text("name"), Namespace: r.text("namespace"), NamespaceLabels: labels,
-		Cluster: r.text("cluster"), Tenant: r.text("tenant"), Session: r.text("session"), Escalation: r.text("escalation"),
-	}, []rule.Spelling{{Verb: r.text("verb"), Subresource: r.text("subresource")}}, []string{r.text("resource")})
+	}
+	for i := range tables.ScopeAttributes {
+		*in.At(i) = r.text(tables.ScopeAttributes[i].Key)
+	}
+	w := rule.FormWords(&in, []rule.Spelling{{Verb: r.text("verb"), Subresource: r.text("subresource")}}, []string{r.text("resource")})
 	return &w
 }
 
@@ -147,14 +150,11 @@ func (t *denySamples) fitOf(of rule.Rule, r request) fit {
 
 // scopeVariations varies what brings a request into the scope of the policy.
 func (t *denySamples) scopeVariations(v *variations) {
-	for _, scope := range []struct {
-		key   string
-		globs []tables.PathGlob
-	}{{"cluster", t.policy.Clusters}, {"tenant", t.policy.Tenants}, {"session", t.policy.Sessions}, {"escalation", t.policy.EscalationRefs}} {
-		if len(scope.globs) > 0 {
-			v.globs(scope.key, scope.globs)
+	for i, globs := range t.policy.Scope() {
+		if key := tables.ScopeAttributes[i].Key; len(*globs) > 0 {
+			v.globs(key, *globs)
 		} else {
-			v.add("another "+scope.key, scope.key, "writ-other")
+			v.add("another "+key, key, "writ-other")
 		}
 	}
 	for _, name := range t.policy.ReferredBy {

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/rego/builtin"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 // Limits on a Rego file, whose parser recurses without one of its own that is
@@ -247,15 +248,9 @@ func RegoReferences(module *ast.Module, f func(ref ast.Ref, at *ast.Location)) {
 	}
 }
 
-// requestKeys are the keys of a request: what else an input holds is put there
+// requestKey reports whether a term is a key of a request: what else an input holds is put there
 // by the engine, and not by every engine.
-var requestKeys = []string{
-	"user", "groups", "extra", "verb", "apiGroup", "resource", "subresource", "namespace",
-	"name", "path", "cluster", "tenant", "session", "escalation", "fields", "labels",
-	"namespaceLabels", "pod", "podError", "attributes",
-}
-
 func requestKey(term *ast.Term) bool {
 	key, ok := term.Value.(ast.String)
-	return ok && slices.Contains(requestKeys, string(key))
+	return ok && slices.Contains(vocabulary.RequestKeys, string(key))
 }

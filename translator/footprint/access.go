@@ -1,5 +1,7 @@
 package footprint
 
+import "github.com/writ-policy/writ/translator/tables"
+
 // Access is the footprint of the access point. Attributes that it does not have are read
 // by no rule, or by Restrictions only.
 type Access struct {
@@ -38,4 +40,9 @@ type Access struct {
 	// Anything is true if an expression or an extension reads requests: rules that have
 	// one can tell apart any two requests.
 	Anything bool `json:"anything,omitempty"`
+}
+
+// Scope returns what is told apart of tables.ScopeAttributes, in their order.
+func (f *Access) Scope() [len(tables.ScopeAttributes)]*Attribute {
+	return [...]*Attribute{tables.ScopeCluster: &f.Clusters, tables.ScopeTenant: &f.Tenants, tables.ScopeSession: &f.Sessions, tables.ScopeEscalation: &f.Escalations}
 }

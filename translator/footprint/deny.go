@@ -19,10 +19,8 @@ func addDeny(f *Access, deny *tables.Deny) {
 	for _, named := range deny.Resources {
 		f.Resources.Values = append(f.Resources.Values, named...)
 	}
-	for _, a := range [...]*Attribute{
-		&f.Verbs, &f.APIGroups, &f.Resources, &f.Subresources, &f.Names, &f.Namespaces,
-		&f.Clusters, &f.Tenants, &f.Sessions, &f.Escalations,
-	} {
+	scope := f.Scope()
+	for _, a := range append(scope[:], &f.Verbs, &f.APIGroups, &f.Resources, &f.Subresources, &f.Names, &f.Namespaces) {
 		a.Values, a.Patterns = entries(a.Values), entries(a.Patterns)
 	}
 	f.Groups = entries(f.Groups)
@@ -91,17 +89,11 @@ func (f *Access) attribute(of rule.Attribute) *Attribute {
 		return &f.APIGroups
 	case rule.Name:
 		return &f.Names
-	case rule.Cluster:
-		return &f.Clusters
-	case rule.Tenant:
-		return &f.Tenants
-	case rule.Session:
-		return &f.Sessions
-	case rule.Escalation:
-		return &f.Escalations
-	default: // targets, paths, namespaces and their labels
+	case rule.Target, rule.Path, rule.Namespace, rule.NamespaceLabels:
 		return nil
 	}
+	i, _ := of.ScopeIndex()
+	return f.Scope()[i]
 }
 
 func addResources(f *Access, resources []tables.DenyResource) {

@@ -36,12 +36,37 @@ const (
 	Name
 	Namespace       // and its labels
 	NamespaceLabels // alone, in Open
-	Cluster
-	Tenant
-	Session
-	Escalation
-	attributes
+	scope           // the first of tables.ScopeAttributes, in their order
+	attributes      = scope + Attribute(len(tables.ScopeAttributes))
 )
+
+// The attributes of tables.Scope that are unlike the others.
+const (
+	Cluster    = scope + tables.ScopeCluster
+	Escalation = scope + tables.ScopeEscalation
+)
+
+// Scopes are the attributes of tables.Scope.
+const Scopes = all &^ (1<<scope - 1)
+
+// InScope returns a member of tables.ScopeAttributes as an attribute.
+func InScope(i int) Attribute { return scope + Attribute(i) }
+
+// ScopeIndex returns the index of an attribute in tables.ScopeAttributes, or false if it is not
+// there.
+func (a Attribute) ScopeIndex() (int, bool) { return int(a) - int(scope), a >= scope }
+
+// Referred are the attributes for which an escalation that refers to a policy stands.
+var Referred = referred()
+
+func referred() (s Attributes) {
+	for i := range tables.ScopeAttributes {
+		if tables.ScopeAttributes[i].IsReferred {
+			s |= Set(InScope(i))
+		}
+	}
+	return s
+}
 
 // Attributes is a set of attributes.
 type Attributes uint16
@@ -192,16 +217,10 @@ func (r *Request) text(a Attribute) *string {
 		return &r.Name
 	case Namespace:
 		return &r.Namespace
-	case Cluster:
-		return &r.Cluster
-	case Tenant:
-		return &r.Tenant
-	case Session:
-		return &r.Session
-	case Escalation:
-		return &r.Escalation
-	default: // Target, NamespaceLabels: more than one text
+	case Target, NamespaceLabels: // more than one text
 		return nil
+	default:
+		return r.At(int(a - scope))
 	}
 }
 

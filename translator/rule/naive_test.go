@@ -249,7 +249,8 @@ func (d drawn) targets() (out []tables.DenyResource) {
 
 func (d drawn) request() *Request {
 	one := func(from []string, label string) string { return rapid.SampledFrom(from).Draw(d.T, label) }
-	r := &Request{Verb: one(drawnVerbs, "verb"), Cluster: one(drawnNames, "cluster"), Tenant: one(drawnNames, "tenant"), Session: one(drawnNames, "session"), Escalation: one(drawnNames, "escalation")}
+	r := &Request{Verb: one(drawnVerbs, "verb"), Scope: tables.Scope{
+		Cluster: one(drawnNames, "cluster"), Tenant: one(drawnNames, "tenant"), Session: one(drawnNames, "session"), Escalation: one(drawnNames, "escalation")}}
 	if rapid.IntRange(0, 5).Draw(d.T, "path") == 0 {
 		r.Path = one(drawnPaths, "path")
 		return r
@@ -331,7 +332,7 @@ func TestOpenAttributesBoundTheAnswer(t *testing.T) {
 		p := tables.DenyPolicy{Clusters: d.globs("clusters"), Sessions: d.globs("sessions"), EscalationRefs: d.globs("escalations"), ReferredBy: d.some(drawnNames, 0, "referred by")}
 		r := d.request()
 		open := DenialWords(r)
-		open.Open = Set(Session, Escalation)
+		open.Open = Referred
 		got := Scope(&p).Match(&open)
 		for _, session := range drawnNames {
 			for _, escalation := range drawnNames {

@@ -164,12 +164,17 @@ func PodTargets(p *tables.PodSecurity) []tables.DenyResource {
 // Scope returns where a deny policy applies. An escalation that refers to the policy stands for
 // its sessions and escalations.
 func Scope(p *tables.DenyPolicy) Rule {
-	always := Alternative{{Of: Cluster, Denied: &Denied{Globs: p.Clusters}}, {Of: Tenant, Denied: &Denied{Globs: p.Tenants}}}
-	out := Rule{append(always[:2:2], List{Of: Session, Denied: &Denied{Globs: p.Sessions}}, List{Of: Escalation, Denied: &Denied{Globs: p.EscalationRefs}})}
-	if len(p.ReferredBy) > 0 {
-		out = append(out, append(always[:2:2], List{Of: Escalation, Any: p.ReferredBy}))
+	var own, always Alternative
+	for i, globs := range p.Scope() {
+		l := List{Of: InScope(i), Denied: &Denied{Globs: *globs}}
+		if own = append(own, l); !tables.ScopeAttributes[i].IsReferred {
+			always = append(always, l)
+		}
 	}
-	return out
+	if len(p.ReferredBy) == 0 {
+		return Rule{own}
+	}
+	return Rule{own, append(always, List{Of: Escalation, Any: p.ReferredBy})}
 }
 
 // InNamespaces returns which requests a filter matches.

@@ -12,7 +12,7 @@ type Request struct {
 	Verb, Group, Resource, Subresource, Path string
 	Name, Namespace                          string
 	NamespaceLabels                          map[string]string // nil: not known
-	Cluster, Tenant, Session, Escalation     string
+	tables.Scope
 }
 
 // Words are a request as one vocabulary spells it.

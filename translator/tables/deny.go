@@ -278,33 +278,3 @@ type ClusterConfig struct {
 func CompareEscalations(a, b RequestableEscalation) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
-
-// Tenants leads from clusters to their tenants. The nil Tenants has none.
-type Tenants map[string]string
-
-// TenantsOf returns the tenants of clusters. The empty cluster is that of the bundle.
-func TenantsOf(list List) Tenants {
-	t := Of[*Requestable](list)
-	if t == nil {
-		return nil
-	}
-	out := make(Tenants)
-	for name, c := range t.Clusters {
-		if c.Tenant == "" {
-			continue
-		}
-		out[name] = c.Tenant
-		if access := Of[*Access](list); access != nil && access.Cluster == name {
-			out[""] = c.Tenant
-		}
-	}
-	return out
-}
-
-// Of returns the tenant of a request about a cluster: its own if it names one.
-func (t Tenants) Of(cluster, tenant string) string {
-	if tenant != "" {
-		return tenant
-	}
-	return t[cluster]
-}

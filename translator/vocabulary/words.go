@@ -37,10 +37,8 @@ var (
 		"SYS_PTRACE", "SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "WAKE_ALARM",
 	}
 	// RequestKeys are the keys of a request at the access point.
-	RequestKeys = []string{
-		"user", "groups", "verb", "apiGroup", "resource", "subresource", "namespace", "name", "path", "cluster", "tenant",
-		"session", "escalation", "fields", "labels", "namespaceLabels", "extra", "pod", "podError", "attributes",
-	}
+	RequestKeys = append(tables.ScopeKeys("user", "groups", "verb", "apiGroup", "resource", "subresource", "namespace", "name", "path"),
+		"fields", "labels", "namespaceLabels", "extra", "pod", "podError", "attributes")
 )
 
 // Near returns the first of the words that differs from a text by at most one edit,

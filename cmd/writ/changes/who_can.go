@@ -21,6 +21,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/selector"
+	"github.com/writ-policy/writ/translator/tables"
 	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
@@ -70,7 +71,7 @@ type questionOptions struct {
 	namespace string
 	all       bool
 
-	cluster, tenant, session, escalation string
+	scope tables.Scope
 
 	labels, namespaceLabels []string
 	fields                  []string
@@ -99,26 +100,24 @@ func (o *questionOptions) addFacts(cmd *cobra.Command) {
 	cli.TimeFlag(cmd, &o.now, "now", "`time` (RFC 3339) of the answer instead of the machine's")
 	cli.TimeFlag(cmd, &o.at, "at", "the same as --now")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the request")
-	f.StringVar(&o.cluster, "cluster", "", "`cluster` of the request")
-	f.StringVar(&o.tenant, "tenant", "", "`tenant` of the request")
-	f.StringVar(&o.session, "session", "", "`session` of the request")
-	f.StringVar(&o.escalation, "escalation", "", "`escalation` of the request")
+	for i, key := range tables.ScopeKeys() {
+		f.StringVar(o.scope.At(i), key, "", "`"+key+"` of the request")
+	}
 	f.StringArrayVar(&o.labels, "label", nil, "label of the object, `key=value`; may be repeated")
 	f.StringArrayVar(&o.namespaceLabels, "namespace-label", nil, "label of the namespace, `key=value`; may be repeated")
 	f.StringArrayVar(&o.fields, "field", nil, "`path` of a field that the request changes; may be repeated")
 	f.StringVar(&o.pod, "pod", "", "`file` with the pod, as JSON")
 	f.StringVar(&o.attributes, "attributes", "", "attributes of the request, as a `JSON` object")
-	cli.MarkCommandLineOnly(cmd, "now", "at", "namespace", "cluster", "tenant", "session", "escalation",
-		"label", "namespace-label", "field", "pod", "attributes")
+	cli.MarkCommandLineOnly(cmd, tables.ScopeKeys("now", "at", "namespace", "label", "namespace-label", "field", "pod", "attributes")...)
 }
 
 // question returns the question of the flags that both commands have. It returns an
 // error if a value is malformed.
 func (o *questionOptions) question(cmd *cobra.Command) (*question.Question, error) {
 	q := &question.Question{Stated: make(map[string]any)}
-	for name, value := range map[string]string{"cluster": o.cluster, "tenant": o.tenant, "session": o.session, "escalation": o.escalation} {
+	for i, name := range tables.ScopeKeys() {
 		if cmd.Flags().Changed(name) {
-			q.Stated[name] = value
+			q.Stated[name] = *o.scope.At(i)
 		}
 	}
 	for name, pairs := range map[string][]string{"labels": o.labels, "namespaceLabels": o.namespaceLabels} {

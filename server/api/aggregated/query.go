@@ -52,7 +52,7 @@ func (a *API) questionOf(r *http.Request) (*query, *exchange.Refusal) {
 	return &query{
 		Question: lists.Question{
 			User: asked.User, Groups: slices.Sorted(slices.Values(asked.Groups)), Extra: asked.Extra, Verb: asked.Verb, Resource: asked.Resource,
-			Session: asked.Session, Escalation: asked.Escalation, Attributes: asked.Attributes,
+			Scope: asked.Scope(), Attributes: asked.Attributes,
 		},
 		labels: labels.Everything(),
 	}, nil

@@ -276,7 +276,7 @@ func (n *denial) inScope(a *asked) rule.Truth {
 		w := a.words
 		w.Session, w.Escalation = s.Name, s.Owner
 		if slices.Contains(s.Policies, n.Policy.Name) {
-			w.Open |= rule.Set(rule.Session, rule.Escalation)
+			w.Open |= rule.Referred
 		}
 		out = max(out, n.scope.Match(&w))
 	}

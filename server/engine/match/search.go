@@ -179,5 +179,5 @@ func (s *Search) matchOrigin(g grant) {
 func requestOf(r *decision.Request) rule.Request {
 	return rule.Request{Verb: r.Verb, Group: r.APIGroup, Resource: r.Resource, Subresource: r.Subresource, Path: r.Path,
 		Name: r.Name, Namespace: r.Namespace, NamespaceLabels: r.NamespaceLabels,
-		Cluster: r.Cluster, Tenant: r.Tenant, Session: r.Session, Escalation: r.Escalation}
+		Scope: r.Scope()}
 }
