@@ -43,14 +43,14 @@ const (
 // The attributes of tables.Scope that are unlike the others.
 const (
 	Cluster    = scope + tables.ScopeCluster
-	Escalation = scope + tables.ScopeEscalation
+	escalation = scope + tables.ScopeEscalation
 )
 
 // Scopes are the attributes of tables.Scope.
 const Scopes = all &^ (1<<scope - 1)
 
-// InScope returns a member of tables.ScopeAttributes as an attribute.
-func InScope(i int) Attribute { return scope + Attribute(i) }
+// inScope returns a member of tables.ScopeAttributes as an attribute.
+func inScope(i int) Attribute { return scope + Attribute(i) }
 
 // ScopeIndex returns the index of an attribute in tables.ScopeAttributes, or false if it is not
 // there.
@@ -62,7 +62,7 @@ var Referred = referred()
 func referred() (s Attributes) {
 	for i := range tables.ScopeAttributes {
 		if tables.ScopeAttributes[i].IsReferred {
-			s |= Set(InScope(i))
+			s |= Set(inScope(i))
 		}
 	}
 	return s

@@ -166,7 +166,7 @@ func PodTargets(p *tables.PodSecurity) []tables.DenyResource {
 func Scope(p *tables.DenyPolicy) Rule {
 	var own, always Alternative
 	for i, globs := range p.Scope() {
-		l := List{Of: InScope(i), Denied: &Denied{Globs: *globs}}
+		l := List{Of: inScope(i), Denied: &Denied{Globs: *globs}}
 		if own = append(own, l); !tables.ScopeAttributes[i].IsReferred {
 			always = append(always, l)
 		}
@@ -174,7 +174,7 @@ func Scope(p *tables.DenyPolicy) Rule {
 	if len(p.ReferredBy) == 0 {
 		return Rule{own}
 	}
-	return Rule{own, append(always, List{Of: Escalation, Any: p.ReferredBy})}
+	return Rule{own, append(always, List{Of: escalation, Any: p.ReferredBy})}
 }
 
 // InNamespaces returns which requests a filter matches.
