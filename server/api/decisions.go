@@ -27,6 +27,7 @@ func newCanonical(s *exchange.Service, d *access.Decider) *canonical {
 func (s *canonical) routes() []route {
 	var routes []route
 	for _, p := range decision.Points() {
+		begin := func(r *http.Request, policies decision.Policies) exchange.Answerer { return s.begin(r, policies, p) }
 		e := s.endpoint(p)
 		whole := s.service.Decision(e)
 		if p.Name == decision.Visibility {
@@ -40,7 +41,7 @@ func (s *canonical) routes() []route {
 		several.IsLines = true
 		routes = append(routes,
 			route{methods: "POST", pattern: path, role: auth.Decisions, handler: whole, about: about},
-			route{methods: "POST", pattern: path + "/batch", role: auth.Decisions, handler: s.batch(e), about: several})
+			route{methods: "POST", pattern: path + "/batch", role: auth.Decisions, handler: s.batch(e, begin), about: several})
 	}
 	return routes
 }
@@ -63,33 +64,11 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 	return exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-			q, err := point.Parse(body)
-			if err != nil {
-				return b, exchange.InvalidBody(err)
-			}
-			d, invalid := s.decide(r, p, point, q, body)
-			if invalid != nil {
-				return b, exchange.InvalidBody(invalid)
-			}
-			return append(d.AppendJSON(b), '\n'), nil
+			a := s.begin(r, p, point)
+			defer a.End()
+			return a.Answer(body, b)
 		},
 	}
-}
-
-// decide decides a request of any point, with what this server adds to it. The input is the
-// request as it was sent.
-func (s *canonical) decide(r *http.Request, p decision.Policies, at decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest) {
-	switch q := q.(type) {
-	case *decision.Request:
-		return s.decider.Decide(r, p, q.Completed(p)), nil
-	case *decision.VisibilityRequest:
-		s.addLabels(q)
-	}
-	d, invalid := s.service.Decide(r, p, at.Name, q, input.Bytes)
-	if v, ok := d.(*decision.VisibilityDecision); ok && invalid == nil {
-		s.logSteps(r.Context(), p, q.(*decision.VisibilityRequest), v)
-	}
-	return d, invalid
 }
 
 // orLines answers a stream of lines with lines, and any other body with whole.

@@ -76,7 +76,7 @@ func TestEvents(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &decision.Request{User: "u", Groups: []string{"g"}, Verb: "create", Resource: "pods", Subresource: "exec", Name: "n", Namespace: "s", Cluster: "c", Escalation: "e"}
 			var got []string
-			for _, e := range eventsOf(r, &tt.d, time.Unix(0, 0)) {
+			for _, e := range eventsOf(r, &tt.d, func() time.Time { return time.Unix(0, 0) }) {
 				got = append(got, brief(&e))
 				if e.User != "u" || e.Groups[0] != "g" || e.Cluster != "c" || e.Namespace != "s" || e.Name != "n" || e.Escalation != "e" || e.RiskFactors == nil {
 					t.Errorf("got %+v, which lacks something of the request", e)
@@ -139,7 +139,7 @@ func TestFilters(t *testing.T) {
 func TestLongTextsAreCut(t *testing.T) {
 	r := &decision.Request{User: strings.Repeat("ü", 600), Groups: make([]string, 1000)}
 	d := &decision.Decision{Denied: true, Matched: []decision.Matched{{Kind: denyPolicy}}, Reason: strings.Repeat("x", 5000)}
-	e := eventsOf(r, d, time.Now())[0]
+	e := eventsOf(r, d, time.Now)[0]
 	if len(e.Groups) != maxList+1 || len(e.Reason) != maxText+3 || e.User != strings.Repeat("ü", 512)+"..." {
 		t.Errorf("got %d groups, %d bytes of reason and user %q", len(e.Groups), len(e.Reason), e.User)
 	}

@@ -80,12 +80,12 @@ const denyPolicy = "DenyPolicy"
 // eventsOf returns the events of a decision: one for each policy that computed a score,
 // one for the outcome of pod security, and one for a rule that denied. It returns nil
 // if no deny policy was involved.
-func eventsOf(r *decision.Request, d *decision.Decision, now time.Time) []event {
+func eventsOf(r *decision.Request, d *decision.Decision, now func() time.Time) []event {
 	rule := d.Denied && len(d.Matched) > 0 && d.Matched[0].Kind == denyPolicy
 	if len(d.Pods) == 0 && !rule {
 		return nil
 	}
-	base := newEvent(r, now)
+	base := newEvent(r, now())
 	var events []event
 	for i := range d.Pods {
 		if d.Pods[i].Evaluated {

@@ -55,7 +55,7 @@ func Open(o Options, m *metrics.Metrics) (*Log, error) {
 
 // Record writes the events of the decision on r, if there are any.
 func (l *Log) Record(ctx context.Context, r *decision.Request, d *decision.Decision) {
-	l.record(ctx, eventsOf(r, d, l.now()))
+	l.record(ctx, eventsOf(r, d, l.now))
 }
 
 // RecordFilter writes the event of a filter.

@@ -122,13 +122,19 @@ func (r *Rule) AnswersFor(host string) bool {
 		return true
 	}
 	host = withoutPort(host)
-	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || strings.EqualFold(host, "localhost") {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return true
 	}
 	return slices.ContainsFunc(r.AllowedHosts, func(name string) bool { return strings.EqualFold(withoutPort(name), host) })
 }
 
 func withoutPort(host string) string {
+	if !strings.Contains(host, ":") { // its error would be an allocation for each request
+		return host
+	}
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
 	}

@@ -1,14 +1,19 @@
 package decision
 
 // parseTexts returns nil for null, and a list that is not nil for any array.
-func parseTexts(key string, value Value) ([]string, error) {
+func parseTexts(key string, value Value) ([]string, error) { return appendTexts(nil, key, value) }
+
+// appendTexts is parseTexts with room for the list.
+func appendTexts(list []string, key string, value Value) ([]string, error) {
 	if value.IsNull() {
 		return nil, nil
 	}
 	if !value.IsArray() {
 		return nil, invalid(key, "key %q must be a list of strings", key)
 	}
-	list := make([]string, 0, 4) // most requests have fewer groups
+	if list == nil {
+		list = make([]string, 0, 4) // most requests have fewer groups
+	}
 	for element := range value.Elements() {
 		text, ok := element.Text()
 		if !ok {

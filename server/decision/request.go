@@ -99,24 +99,34 @@ func Decode(data []byte) (*Request, error) {
 
 // fromValue is Decode for a parsed body. The error is an *InvalidRequest.
 func fromValue(value Value) (*Request, error) {
-	if !value.IsObject() {
-		return nil, invalid("", "the request is not a JSON object")
-	}
 	r := &Request{}
-	hasUser := false
-	for key, member := range value.Members() {
-		hasUser = hasUser || key == "user"
-		if err := r.parseMember(key, member); err != nil {
-			return nil, firstProblem(value, accessKeys, new(Request).parseMember)
-		}
-	}
-	if !hasUser {
-		return nil, invalid("user", `key "user" is missing`)
-	}
-	if err := r.Validate(); err != nil {
+	if err := r.Read(value); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// Read replaces r by the request of a parsed body, and reuses the room of its groups. The error
+// is an *InvalidRequest; r must only be read into then.
+func (r *Request) Read(value Value) error {
+	if !value.IsObject() {
+		return invalid("", "the request is not a JSON object")
+	}
+	*r = Request{Groups: r.Groups[:0]}
+	hasUser, hasGroups := false, false
+	for key, member := range value.Members() {
+		hasUser, hasGroups = hasUser || key == "user", hasGroups || key == "groups"
+		if err := r.parseMember(key, member); err != nil {
+			return firstProblem(value, accessKeys, new(Request).parseMember)
+		}
+	}
+	if !hasGroups {
+		r.Groups = nil
+	}
+	if !hasUser {
+		return invalid("user", `key "user" is missing`)
+	}
+	return r.Validate()
 }
 
 func (r *Request) parseMember(key string, value Value) (err error) {
@@ -134,7 +144,7 @@ func (r *Request) parseMember(key string, value Value) (err error) {
 	}
 	switch key {
 	case "groups":
-		r.Groups, err = parseTexts(key, value)
+		r.Groups, err = appendTexts(r.Groups, key, value)
 		if len(r.Groups) == 0 {
 			r.Groups = nil
 		}
@@ -149,8 +159,8 @@ func (r *Request) parseMember(key string, value Value) (err error) {
 	case "pod":
 		r.Pod, err = parseObject(key, value)
 	case "attributes":
-		if r.Attributes, err = parseObject(key, value); len(r.Attributes) == 0 {
-			r.Attributes = nil
+		if !value.IsEmpty() {
+			r.Attributes, err = parseObject(key, value)
 		}
 	default:
 		return errUnknownKey

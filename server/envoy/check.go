@@ -214,7 +214,9 @@ func (c *checker) check(ctx context.Context, policies decision.Policies, check *
 		defer c.log(ctx, policies.Revision(), time.Now())
 	}
 	var r *decision.GatewayRequest
-	d, of, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d *decision.GatewayDecision, invalid *decision.InvalidRequest) {
+	var s point.Series
+	s.Begin(ctx, &c.protect, c.counter, c.Timeout)
+	d, of, refused := point.Decide(&s, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d *decision.GatewayDecision, invalid *decision.InvalidRequest) {
 		if r, invalid = request(check, c.Identity); invalid != nil {
 			return nil, invalid
 		}

@@ -27,6 +27,13 @@ func (d *deadline) withTimer() context.Context {
 	return d.timed
 }
 
+// isUsed reports whether something has asked for Done.
+func (d *deadline) isUsed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.timed != nil
+}
+
 // end releases the timer. The context is canceled then.
 func (d *deadline) end() {
 	d.mu.Lock()

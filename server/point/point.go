@@ -17,6 +17,9 @@ import (
 type Decision interface {
 	// Settle makes the decision consistent and returns its outcome.
 	Settle() decision.Outcome
+	// DecidedBy returns the rules that matched, and whether the decision was made for an
+	// earlier request.
+	DecidedBy() (matched []decision.Matched, cached bool)
 }
 
 // Failed returns the answer of type D for an evaluation error.
@@ -56,17 +59,57 @@ type Decided struct {
 	Took    time.Duration
 }
 
+// Series makes decisions one after the other. Each takes from the end of the one before, so
+// that the clock is read once for each.
+type Series struct {
+	guard   *Guard
+	counter *metrics.Point
+	ctx     context.Context
+	within  time.Duration // for each decision
+	began   time.Time
+	passed  time.Duration // until the end of the last decision
+	spare   *deadline     // of a decision whose evaluation did not ask for it
+}
+
+// Begin begins a series of decisions, each of which may take within. A series may begin again.
+func (s *Series) Begin(ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration) {
+	*s = Series{guard: g, counter: counter, ctx: ctx, within: within, began: time.Now(), spare: s.spare}
+}
+
+// Restart leaves out the time since the last decision.
+func (s *Series) Restart() { s.passed = time.Since(s.began) }
+
+// Release drops what belongs to the requests.
+func (s *Series) Release() {
+	*s = Series{spare: s.spare}
+	if s.spare != nil {
+		s.spare.Context = nil
+	}
+}
+
 // Decide is Protect with a deadline. It settles the decision and counts the outcome. An
 // invalid request is returned and not counted.
-func Decide[D Decision](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, Decided, *decision.InvalidRequest) {
-	began := time.Now()
-	bound := &deadline{Context: ctx, at: began.Add(within)}
-	defer bound.end()
-	d, invalid := Protect(bound, g, failed, evaluate)
+func Decide[D Decision](s *Series, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, Decided, *decision.InvalidRequest) {
+	bound := s.spare
+	if s.spare = nil; bound == nil {
+		bound = new(deadline)
+	}
+	bound.Context, bound.at = s.ctx, s.began.Add(s.passed+s.within)
+	d, invalid := Protect(bound, s.guard, failed, evaluate)
+	passed := time.Since(s.began)
+	took := passed - s.passed
+	s.passed = passed
 	if invalid != nil {
+		bound.end()
 		return d, Decided{}, invalid
 	}
-	of := Decided{d.Settle(), time.Since(began)}
-	counter.Decided(of.Outcome, of.Took)
+	of := Decided{d.Settle(), took}
+	s.counter.Decided(of.Outcome, of.Took)
+	// An evaluation may hold on to its deadline after the answer.
+	if _, cached := d.DecidedBy(); cached && !bound.isUsed() {
+		s.spare = bound
+	} else {
+		bound.end()
+	}
 	return d, of, nil
 }

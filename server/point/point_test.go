@@ -42,7 +42,9 @@ func TestDecide(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			m := metrics.New()
 			g := &point.Guard{Metrics: m, Logger: slog.New(slog.DiscardHandler)}
-			d, _, invalid := point.Decide(t.Context(), g, m.Point("access"), time.Millisecond, point.Failed[decision.Decision], func(ctx context.Context) (*decision.Decision, *decision.InvalidRequest) {
+			var s point.Series
+			s.Begin(t.Context(), g, m.Point("access"), time.Millisecond)
+			d, _, invalid := point.Decide(&s, point.Failed[decision.Decision], func(ctx context.Context) (*decision.Decision, *decision.InvalidRequest) {
 				d, invalid := row.evaluate(ctx)
 				return &d, invalid
 			})

@@ -58,9 +58,54 @@ func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Reque
 	return a.decide(r, p, q, q)
 }
 
-// decide decides a question about a request, and counts what each policy decided on a pod.
+// decide decides a question about a request.
 func (a *Decider) decide(r *http.Request, p decision.Policies, q decision.Question, of *decision.Request) *decision.Decision {
-	answer, _ := a.service.Decide(r, p, decision.Access, q, of.Encode)
+	s := a.service.Begin(r, p, decision.Access)
+	defer s.End()
+	return a.decideIn(s, r, q, of, of.Encode)
+}
+
+// Asked is a canonical request with room for its decision. It may be used again after a decision
+// from a cache.
+type Asked struct {
+	decision.Request
+	completed *decision.Request // with groups that Kubernetes implies
+	answer    decision.Decision
+	input     func() []byte
+}
+
+// NewAsked returns room for a request.
+func NewAsked() *Asked {
+	q := new(Asked)
+	q.input = func() []byte { return q.completed.Encode() }
+	return q
+}
+
+// Release drops what the request refers to, and room for unusually many groups.
+func (q *Asked) Release() {
+	const most = 64
+	groups := q.Groups[:cap(q.Groups)]
+	if clear(groups); len(groups) > most {
+		groups = nil
+	}
+	q.Request, q.completed, q.answer = decision.Request{Groups: groups[:0]}, nil, decision.Decision{}
+}
+
+// Decide implements decision.Question.
+func (q *Asked) Decide(ctx context.Context, p decision.Policies) (decision.Answer, *decision.InvalidRequest) {
+	q.answer = p.Access(ctx, q.completed)
+	return &q.answer, nil
+}
+
+// DecideIn decides a request in a series of requests and records the decision.
+func (a *Decider) DecideIn(s *exchange.Series, r *http.Request, p decision.Policies, q *Asked) *decision.Decision {
+	q.completed = q.Request.Completed(p)
+	return a.decideIn(s, r, q, q.completed, q.input)
+}
+
+// decideIn decides a question about a request, and counts what each policy decided on a pod.
+func (a *Decider) decideIn(s *exchange.Series, r *http.Request, q decision.Question, of *decision.Request, input func() []byte) *decision.Decision {
+	answer, _ := s.Decide(q, input)
 	d := answer.(*decision.Decision)
 	for i := range d.Pods {
 		pod := &d.Pods[i]

@@ -21,25 +21,39 @@ const (
 	batchChunk = 32 << 10
 )
 
+// Answerer answers requests one after the other, as Decision.Answer does. End is called after
+// the last one, and Restart after a pause between two of them.
+type Answerer interface {
+	Answer(request decision.Value, b []byte) ([]byte, *Refusal)
+	Restart()
+	End()
+}
+
 // Batch returns the handler of e for a body {"requests":[...]}. It answers with
-// {"decisions":[...]}, in order and from one revision. A request that e refuses has an
+// {"decisions":[...]}, in order and from one revision. A request that is refused has an
 // error in its place.
-func (s *Service) Batch(e Decision) http.HandlerFunc {
+func (s *Service) Batch(e Decision, begin func(*http.Request, decision.Policies) Answerer) http.HandlerFunc {
 	return s.InPieces(e, func(r *http.Request, p decision.Policies, body decision.Value, b []byte, flush Flush) ([]byte, *Refusal) {
 		requests, refused := requestsOf(body)
 		if refused != nil {
 			return b, refused
 		}
 		p = p.AtNow() // all of them are decided at one time
+		a := begin(r, p)
+		defer a.End()
 		b = append(b, `{"decisions":[`...)
 		for i, request := range requests {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = e.AppendAnswer(r, p, request, b)
+			b = AppendAnswer(a, request, b)
+			before := len(b)
 			var ok bool
 			if b, ok = flush(b); !ok {
 				return b, nil
+			}
+			if len(b) < before {
+				a.Restart()
 			}
 		}
 		return append(b, "]}\n"...), nil
@@ -81,9 +95,9 @@ func (s *Service) send(w http.ResponseWriter, piece []byte) (err error) {
 
 // AppendAnswer appends the answer to one of several requests, without a line feed: a
 // decision, or an object with the error.
-func (e *Decision) AppendAnswer(r *http.Request, p decision.Policies, request decision.Value, b []byte) []byte {
+func AppendAnswer(a Answerer, request decision.Value, b []byte) []byte {
 	start := len(b)
-	b, refused := e.Answer(r, p, request, b)
+	b, refused := a.Answer(request, b)
 	if refused == nil {
 		return b[:len(b)-1]
 	}

@@ -92,9 +92,9 @@ type Decision struct {
 	IsList bool
 	// Media is the content type of an answer; nil means JSON.
 	Media func(*http.Request) []string
-	// Answer gets the policies of the request, the body, checked to be JSON, and an
-	// empty buffer, to which it may append the answer. At most MaxInFlight of them run
-	// at a time.
+	// Answer gets the policies of the request, the body, checked to be JSON and valid until
+	// Answer returns, and an empty buffer, to which it may append the answer. At most
+	// MaxInFlight of them run at a time.
 	Answer func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *Refusal)
 }
 
@@ -172,35 +172,6 @@ func (s *Service) Require(w http.ResponseWriter, r *http.Request, of Revision) *
 		refused = required.check(of)
 	}
 	return refused
-}
-
-// Decide decides a question at a point within the Budget of a request. It counts the
-// outcome and records the decision, with the input as it is then.
-func (s *Service) Decide(r *http.Request, p decision.Policies, at string, q decision.Question, input func() []byte) (decision.Answer, *decision.InvalidRequest) {
-	d, of, invalid := point.Decide(r.Context(), &s.Guard, s.Counter(at), s.Budget(r), q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
-		return q.Decide(ctx, p)
-	})
-	if invalid != nil {
-		return d, invalid
-	}
-	result := func() []byte { return d.AppendJSON(nil) }
-	if s.Observer != nil {
-		matched, cached := d.DecidedBy()
-		s.Observer.Observe(decision.Observation{
-			Point: at, Revision: p.Revision(), Endpoint: r.Pattern, Outcome: of.Outcome, Took: of.Took, Cached: cached, Matched: matched, Input: input, Result: result,
-		})
-	}
-	var id string
-	if s.Log != nil || s.Logger.Enabled(r.Context(), slog.LevelDebug) {
-		id = decision.TrailOf(r.Context()).Add(of.Outcome)
-	}
-	if s.Log != nil {
-		s.Log.Log(decision.Event{
-			ID: id, Point: at, Revision: p.Revision(), RequestedBy: r.RemoteAddr,
-			Span: decision.SpanOf(r.Context()), Time: time.Now(), Input: input(), Result: result(),
-		})
-	}
-	return d, nil
 }
 
 // Counter returns the counters of a point.

@@ -29,8 +29,8 @@ import (
 // API answers the requests. Service and Decide are required.
 type API struct {
 	Service *exchange.Service
-	// Decide decides a request at a point, which was sent as input.
-	Decide func(r *http.Request, p decision.Policies, point decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest)
+	// Decide decides a request at a point and returns the decision as JSON.
+	Decide func(r *http.Request, p decision.Policies, point decision.Point, request decision.Value) ([]byte, *decision.InvalidRequest)
 	// MaxAnswer is the size in bytes of the largest condition; zero is unlimited.
 	MaxAnswer int
 }
@@ -207,18 +207,9 @@ func entrypointOf(path []string) (point decision.Point, below []string, ok bool)
 // decide answers an entrypoint like every other endpoint does. An invalid request is a
 // result that has its error, as the rule returns it.
 func (a *API) decide(r *http.Request, p decision.Policies, q *query, point decision.Point, below []string) (*value, *exchange.Refusal) {
-	var result []byte
-	question, err := point.Parse(q.input)
-	if err == nil {
-		answer, invalid := a.Decide(r, p, point, question, q.input)
-		if invalid != nil {
-			err = invalid
-		} else {
-			result = answer.AppendJSON(nil)
-		}
-	}
-	if err != nil {
-		result = decision.AsInvalidRequest(err).Body()
+	result, invalid := a.Decide(r, p, point, q.input)
+	if invalid != nil {
+		result = invalid.Body()
 	}
 	found := &value{DataAnswer: decision.DataAnswer{Metrics: map[string]any{"timer_rego_query_eval_ns": time.Since(q.began).Nanoseconds()}}}
 	if inner := memberAt(jsontext.ValueOf(string(result)), below); !inner.IsAbsent() {

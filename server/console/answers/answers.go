@@ -177,7 +177,7 @@ func (x *Explorer) Run(ctx context.Context) {
 func (x *Explorer) Observe(o decision.Observation) {
 	x.counts.Load().count(&o)
 	x.rates.meter.count(&o)
-	x.events.decided(x.recorder.record(&o, x.o.Now()))
+	x.events.decided(x.recorder.record(&o, x.o.Now))
 }
 
 // Activate is called with each bundle before it becomes active, so that its first

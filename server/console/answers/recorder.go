@@ -40,7 +40,7 @@ func newRecorder(size int) *recorder {
 func (r *recorder) refill() { r.left.Store(quota) }
 
 // record records a decision and returns its entry, or nil if it was dropped.
-func (r *recorder) record(o *decision.Observation, now time.Time) *console.Entry {
+func (r *recorder) record(o *decision.Observation, now func() time.Time) *console.Entry {
 	if len(r.entries) == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (r *recorder) record(o *decision.Observation, now time.Time) *console.Entry
 		return nil
 	}
 	e := &console.Entry{
-		Time: now, Point: o.Point, Endpoint: o.Endpoint, Outcome: outcomeWord(o.Outcome),
+		Time: now(), Point: o.Point, Endpoint: o.Endpoint, Outcome: outcomeWord(o.Outcome),
 		Request: withoutPod(o.Input()), Decision: bounded(o.Result()),
 		Microseconds: micros(o.Took), Cached: o.Cached, Revision: o.Revision,
 	}
