@@ -35,12 +35,18 @@ func (c *checker) distinct(keys []span) *Error {
 		return nil
 	}
 	lookUp := len(keys) > 16
+	var likes uint64 // a bit for a length and a first letter: most keys differ in them
 	for i, key := range keys {
 		lookUp = lookUp || key.escaped
 		if lookUp {
 			break
 		}
 		text := c.data[key.from:key.to]
+		bit := uint64(1) << ((uint(len(text)) + 7*uint(c.data[key.from])) % 64)
+		if likes&bit == 0 {
+			likes |= bit
+			continue
+		}
 		for _, earlier := range keys[:i] {
 			if bytes.Equal(c.data[earlier.from:earlier.to], text) {
 				return duplicate(key, string(text))

@@ -42,10 +42,12 @@ func (s *Service) Batch(e Decision, begin func(*http.Request, decision.Policies)
 		a := begin(r, p)
 		defer a.End()
 		b = append(b, `{"decisions":[`...)
-		for i, request := range requests {
-			if i > 0 {
+		isFirst := true
+		for request := range requests.Elements() {
+			if !isFirst {
 				b = append(b, ',')
 			}
+			isFirst = false
 			b = AppendAnswer(a, request, b)
 			before := len(b)
 			var ok bool
@@ -71,13 +73,18 @@ func (s *Service) InPieces(e Decision, answer func(*http.Request, decision.Polic
 		ctx, cancel := context.WithTimeout(r.Context(), batchTimes*s.Timeout)
 		defer cancel()
 		w.Header()["Content-Type"] = JSON
+		isSent := false
 		b.bytes, refused = answer(r.WithContext(ctx), p, body, b.bytes, func(pending []byte) ([]byte, bool) {
 			if len(pending) < batchChunk {
 				return pending, true
 			}
+			isSent = true
 			return pending[:0], s.send(w, pending) == nil
 		})
 		if refused == nil {
+			if !isSent { // net/http would send it in chunks
+				w.Header()["Content-Length"] = []string{strconv.Itoa(len(b.bytes))}
+			}
 			_ = s.send(w, b.bytes) // the caller may have left
 		}
 		return refused
@@ -115,28 +122,28 @@ func (r *Refusal) appendError(b []byte) []byte {
 	return append(jsontext.AppendString(append(b, `,"message":`...), Line(r.Message, MaxText)), "}}"...)
 }
 
-// requestsOf returns the requests of a batch.
-func requestsOf(body decision.Value) ([]decision.Value, *Refusal) {
+// requestsOf returns the list of the requests of a batch.
+func requestsOf(body decision.Value) (requests decision.Value, refused *Refusal) {
 	if !body.IsObject() {
-		return nil, BadRequest("", "the batch is not a JSON object")
+		return requests, BadRequest("", "the batch is not a JSON object")
 	}
-	reader := Reader{}
-	found := false
-	var requests []decision.Value
 	for key, member := range body.Members() {
 		if key != "requests" {
-			return nil, BadRequest(key, "unknown key "+strconv.Quote(Line(key, MaxName)))
+			return requests, BadRequest(key, "unknown key "+strconv.Quote(Line(key, MaxName)))
 		}
-		found = !member.IsNull()
-		requests = reader.Elements(key, member)
+		requests = member
+	}
+	count := 0
+	for range requests.Elements() {
+		count++
 	}
 	switch {
-	case reader.Refused != nil:
-		return nil, reader.Refused
-	case !found:
-		return nil, BadRequest("requests", `key "requests" must be given`)
-	case len(requests) > MaxBatch:
-		return nil, &Refusal{
+	case requests.IsNull():
+		return requests, BadRequest("requests", `key "requests" must be given`)
+	case !requests.IsArray():
+		return requests, BadRequest("requests", `"requests" must be a list`)
+	case count > MaxBatch:
+		return requests, &Refusal{
 			Status: http.StatusRequestEntityTooLarge, Field: "requests",
 			Message: "the batch has more than " + strconv.Itoa(MaxBatch) + " requests; send them as application/x-ndjson",
 		}
