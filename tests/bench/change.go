@@ -31,6 +31,7 @@ const (
 	goalAnswer    = "answer to one grant or deny policy over 100000 bindings"
 	goalQuestion  = "who-can and what-can of a server, 100000 bindings"
 	goalReplay    = "replay of %d events, 100000 bindings"
+	goalHeld      = "peak of memory of that replay"
 	goalGrowth    = "memory of that replay, x that of a tenth of the events"
 )
 
@@ -44,7 +45,8 @@ func changeGoals(events int) []goal {
 		{name: goalDenial, unit: "s", limit: 2},
 		{name: goalAnswer, unit: "MiB", limit: 1},
 		{name: goalQuestion, unit: "s", limit: 1},
-		{name: at(goalReplay, events), unit: "s", limit: float64(events) / 1e6 * 60},
+		{name: at(goalReplay, events), unit: "s", limit: float64(events) / 1e6 * 20},
+		{name: goalHeld, unit: "MiB", limit: 600},
 		{name: goalGrowth, unit: "x", limit: 1.1},
 	}
 }
@@ -202,6 +204,7 @@ func replays(r *results, w *world, o options) error {
 			continue
 		}
 		r.reached(whole.seconds, goalReplay, n)
+		r.reached(max(whole.peak, tenth.peak), goalHeld)
 		r.reached(whole.peak/tenth.peak, goalGrowth)
 	}
 	return nil
