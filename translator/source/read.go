@@ -62,7 +62,12 @@ func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			content, err := d.read(l, e)
+			var r *room
+			if e.size > plainBytes { // a text of its own is made of the content
+				r = takeRoom()
+				defer r.leave()
+			}
+			content, err := d.read(l, e, r)
 			if errors.Is(err, fs.ErrPermission) {
 				rejected[i] = unreadable(errors.Unwrap(err))
 				return nil
@@ -108,8 +113,9 @@ func (d *Directory) replaceCache(read []cachedFile) []File {
 	return files
 }
 
-// read reads one file. It returns errChanged if the file is not the one that was listed.
-func (d *Directory) read(l *listing, e entry) ([]byte, error) {
+// read reads one file into room, or into memory of its own if room is nil. It returns errChanged if the
+// file is not the one that was listed.
+func (d *Directory) read(l *listing, e entry, r *room) ([]byte, error) {
 	if d.onRead != nil {
 		d.onRead(e.path)
 	}
@@ -122,7 +128,7 @@ func (d *Directory) read(l *listing, e entry) ([]byte, error) {
 		return nil, err
 	}
 	// One byte more than listed, to detect a file that grew.
-	content := make([]byte, e.size+1)
+	content := r.of(int(e.size) + 1)
 	n, err := io.ReadFull(f, content)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", e.path, TrimPath(err))

@@ -180,7 +180,7 @@ func (w *wholeReading) read(l *listing, changed []string) (entries []entry, err 
 			return nil, errWhole
 		}
 		e := entry{path: name, real: real, stamp: stampOf(info)}
-		content, err := l.d.read(l, e)
+		content, err := l.d.read(l, e, nil)
 		switch {
 		case errors.Is(err, errChanged):
 			return nil, err

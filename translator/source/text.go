@@ -1,7 +1,10 @@
 package source
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"slices"
+	"sync"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -22,7 +25,34 @@ func TextOf(content []byte) Text {
 	if len(content) <= plainBytes {
 		return Text{plain: content, length: len(content)}
 	}
-	return Text{packed: append([]byte{}, s2.Encode(nil, content)...), length: len(content)}
+	r := takeRoom()
+	defer r.leave()
+	return Text{packed: bytes.Clone(s2.Encode(r.of(s2.MaxEncodedLen(len(content))), content)), length: len(content)}
+}
+
+// room is memory that is used again: for what is read and what is packed, as much as the files of a
+// directory together. Nil has none.
+type room struct{ bytes []byte }
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+func takeRoom() *room { return rooms.Get().(*room) }
+
+// leave gives the room back, unless a large file needed it.
+func (r *room) leave() {
+	const most = 1 << 20
+	if cap(r.bytes) <= most {
+		rooms.Put(r)
+	}
+}
+
+// of returns n bytes of the room.
+func (r *room) of(n int) []byte {
+	if r == nil {
+		return make([]byte, n)
+	}
+	r.bytes = slices.Grow(r.bytes[:0], n)
+	return r.bytes[:n]
 }
 
 // Len returns the number of bytes.

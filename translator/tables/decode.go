@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,8 @@ type decoder struct {
 	lists  map[string][]string
 	rules  map[ListsKey]*KubernetesLists
 	rule   KubernetesLists // of the rule that is being decoded
+	kept   strings.Builder // the texts that are not shared, until it is full
+	key    string          // of the row that is being decoded
 }
 
 func newDecoder(checked []byte) *decoder {
@@ -208,10 +211,18 @@ func (d *decoder) share() *KubernetesLists {
 	return &lists
 }
 
+// text returns a text: a part of the key of its row, as names are, one that was shared before, or one of its own.
 func (d *decoder) text(token jsontext.Token) string {
 	raw := d.tokens.Whole(token)
+	inside := raw[1 : len(raw)-1]
+	if at := strings.Index(d.key, string(inside)); at >= 0 && bytes.IndexByte(inside, '\\') < 0 {
+		return d.key[at : at+len(inside)]
+	}
 	if !repeats(raw) {
-		return d.tokens.Text(token)
+		if bytes.HasPrefix(inside, keyBeginnings[0]) || bytes.HasPrefix(inside, keyBeginnings[1]) {
+			return d.tokens.Text(token) // shareNames replaces it
+		}
+		return d.keep(token)
 	}
 	if known, ok := d.texts[string(raw)]; ok {
 		return known
@@ -219,6 +230,27 @@ func (d *decoder) text(token jsontext.Token) string {
 	text := d.tokens.Text(token)
 	remember(d.texts, string(raw), text)
 	return text
+}
+
+// keyBeginnings are those of the keys of roles and bindings.
+var keyBeginnings = [...][]byte{[]byte(FamilyKubernetes + ":"), []byte(FamilyOrigin + ":")}
+
+// keep returns a text of its own, together with others in one piece of memory: rows have several short ones,
+// and Go rounds each up.
+func (d *decoder) keep(token jsontext.Token) string {
+	const together = 4 << 10
+	raw := d.tokens.Whole(token)
+	raw = raw[1 : len(raw)-1]
+	if len(raw) > together/8 || bytes.IndexByte(raw, '\\') >= 0 {
+		return d.tokens.Text(token)
+	}
+	if d.kept.Len()+len(raw) > d.kept.Cap() {
+		d.kept = strings.Builder{}
+		d.kept.Grow(together)
+	}
+	from := d.kept.Len()
+	d.kept.Write(raw)
+	return d.kept.String()[from:]
 }
 
 // mostRemembered bounds how many texts or lists a decoder shares. It begins anew with the next one:
@@ -288,19 +320,15 @@ func (l *KubernetesLists) Key() (key ListsKey) {
 	return key
 }
 
-// shareNames makes the names in rows parts of the keys that hold them. It changes the rows, which must
-// be the caller's alone. Only the tables of the access point have so many.
+// shareNames makes rows refer to others by the text of their keys, so that it is held once. It changes
+// the rows, which must be the caller's alone. Only the tables of the access point have so many.
 func shareNames(t Table) {
 	a, ok := t.(*Access)
 	if !ok {
 		return
 	}
 	roles, bindings := FinderOf(a.Roles), FinderOf(a.Bindings)
-	for key, role := range a.Roles.All() {
-		role.Namespace, role.Name = namesIn(key, role.Family, role.Namespace, role.Name)
-	}
-	for key, b := range a.Bindings.All() {
-		b.Namespace, b.Name = namesIn(key, b.Family, b.Namespace, b.Name)
+	for _, b := range a.Bindings.All() {
 		b.Role = roles.Own(b.Role)
 	}
 	share := func(subjects *Map[[]string]) {
@@ -314,14 +342,4 @@ func shareNames(t Table) {
 	for _, subjects := range a.Subjects.Namespaces.All() {
 		share(subjects)
 	}
-}
-
-// namesIn returns a namespace and a name as parts of the key that RoleKey makes of them; of another
-// key, as they are.
-func namesIn(key, family, namespace, name string) (ownNamespace, ownName string) {
-	if key != RoleKey(family, namespace, name) {
-		return namespace, name
-	}
-	key = key[len(family)+1:]
-	return key[:len(namespace)], key[len(namespace)+1:]
 }

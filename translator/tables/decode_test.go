@@ -130,7 +130,7 @@ func TestDecodeKeepsDigits(t *testing.T) {
 }
 
 // Names that a bundle repeats are held once: those of a row are parts of its key, and other rows refer to
-// it by that key. A row whose key is of other names keeps its own.
+// it by that key. A row whose key is of other names has its own.
 func TestDecodeSharesNames(t *testing.T) {
 	const text = `{"master":"m","roles":{"kubernetes:n/r":{"family":"kubernetes","namespace":"n","name":"r"},"odd":{"family":"kubernetes","namespace":"n","name":"r"}},
 "bindings":{"kubernetes:n/b-1":{"family":"kubernetes","namespace":"n","name":"b-1","role":"kubernetes:n/r"},"kubernetes:n/b-2":{"role":"none"}},

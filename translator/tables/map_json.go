@@ -182,16 +182,26 @@ func (m *Map[V]) decodeSplit(o *jsontext.Object, groups Groups) error {
 func decodeRows[V any](rows []row[V], object []byte, with *decoder) ([]row[V], error) {
 	outer := with.tokens
 	defer func() { with.tokens = outer }()
-	for key, text := range jsontext.Members(object) {
-		value := new(V)
-		with.tokens = jsontext.TokensOf(text)
+	with.tokens = jsontext.TokensOf(object)
+	with.tokens.Next() // the opening brace
+	var free []V
+	for key := with.tokens.Next(); key.Kind != '}'; key = with.tokens.Next() {
+		if len(free) == 0 {
+			free = make([]V, min(1+len(rows), valuesTogether))
+		}
+		name, value := with.keep(key), &free[0]
+		free, with.key = free[1:], name
 		if err := with.value(with.tokens.Next(), reflect.ValueOf(value).Elem()); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row[V]{key, value})
+		rows = append(rows, row[V]{name, value})
 	}
 	return rows, nil
 }
+
+// valuesTogether is how many values of rows are in one piece of memory: with Go's own word before
+// them, they fill it.
+const valuesTogether = 63
 
 // UnmarshalJSON reads an object. Decode is faster.
 func (m *Map[V]) UnmarshalJSON(content []byte) error {
