@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
@@ -42,6 +43,9 @@ func (f *fake) AtNow() decision.Policies { return f }
 func (f *fake) Sequence() int64 { return 5 }
 
 func (f *fake) Access(ctx context.Context, r *decision.Request) decision.Decision {
+	if r.IsAlone() {
+		return f.alone(r)
+	}
 	f.remember("evaluate", r)
 	if f.inside != nil {
 		f.inside <- struct{}{}
@@ -84,30 +88,29 @@ func matched(effect, namespace, name, roleNamespace, role string) decision.Match
 	}
 }
 
-func (f *fake) WhoCan(_ context.Context, r *decision.Request) decision.WhoCan {
-	f.remember("who can", r)
-	if f.inside != nil {
-		f.inside <- struct{}{}
-		<-f.release
+// alone decides requests of principals of bindings.
+func (f *fake) alone(r *decision.Request) decision.Decision {
+	d := decision.Decision{Allowed: r.Verb != "none" && r.User+strings.Join(r.Groups, "") != "", Revision: fakeRevision}
+	if r.User == "" && r.Groups == nil {
+		f.remember("who can", r)
+		if f.inside != nil {
+			f.inside <- struct{}{}
+			<-f.release
+		}
 	}
-	w := decision.WhoCan{
-		Users: []string{"clark", "zoe"}, Groups: []string{"admins"}, ServiceAccounts: []string{"system:serviceaccount:hammer:bot"},
-		Except: []decision.Exception{}, Warnings: []string{}, Revision: fakeRevision,
-	}
-	switch r.Verb {
-	case "panic":
+	switch {
+	case r.Verb == "panic":
 		panic("a secret of the engine")
-	case "delete":
-		w.Except = append(w.Except, decision.Exception{Kind: "User", Name: "edgar", Step: 5}, decision.Exception{Kind: "Group", Name: "interns", Step: 3})
-		w.Warnings = append(w.Warnings, "RoleBinding hammer/labelers rule 1: labelsContain undecidable: labels are not known")
-	case "none":
-		w.Users, w.Groups, w.ServiceAccounts = []string{}, []string{}, []string{}
-		w.Except = append(w.Except, decision.Exception{Kind: "User", Name: "edgar", Step: 5})
-	case "fails":
-		w = w.Failed("no revision loaded")
+	case r.Verb == "fails":
+		return d.Failed("no revision loaded")
+	case r.User == "zoe" && (r.Verb == "delete" || r.Verb == "none"):
+		d.Allowed, d.Denied, d.Matched = false, true, []decision.Matched{matched("deny", "hammer", "careful", "hammer", "no-deletes")}
+		d.Warnings = append(d.Warnings, "RoleBinding hammer/labelers rule 1: labelsContain undecidable: labels are not known")
 	}
-	return w
+	return d
 }
+
+func (f *fake) At(time.Time) decision.Policies { return f }
 
 // openRule is that of a listener on loopback without credentials; httptest asks
 // example.com.

@@ -184,34 +184,6 @@ type RoleRef struct {
 	Name      string `json:"name"`
 }
 
-// WhoCan answers "who can do this?". It lists the principals for each of which,
-// tried alone, the decision is allowed. Lists are sorted, without duplicates, and
-// never nil.
-type WhoCan struct {
-	Users           []string
-	Groups          []string
-	ServiceAccounts []string // as system:serviceaccount:NS:NAME
-	// Except lists the subjects of bindings with a matching deny rule: a member of
-	// a listed group that is one of these subjects may still be denied.
-	Except   []Exception
-	Warnings []string
-	// Reason is set if one deny policy denies the request to every principal; then no
-	// principal is listed.
-	Reason string
-	// EvaluationError describes why the evaluation failed; empty if it succeeded.
-	EvaluationError string
-	Revision        string
-}
-
-// Exception is a subject of a binding with a matching deny rule.
-type Exception struct {
-	Kind string // User or Group
-	Name string
-	// Step is the position of the rule in the order of evaluation: 3 for the master
-	// namespace, 5 for the namespace of the request.
-	Step int
-}
-
 // For returns the decision as an answer to r, a request that the same rules match as the
 // request it was made for: the reason that no rule allows a request repeats values of the
 // request, and so do the implied groups.

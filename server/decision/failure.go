@@ -84,15 +84,6 @@ func (d *Decision) Settle() Outcome {
 	return outcome
 }
 
-// Failed returns the answer for a failed evaluation: it lists no principal.
-func (WhoCan) Failed(cause string) WhoCan {
-	return WhoCan{
-		Users: []string{}, Groups: []string{}, ServiceAccounts: []string{},
-		Except: []Exception{}, Warnings: []string{},
-		Reason: cause, EvaluationError: cause,
-	}
-}
-
 // FailedAuthorization returns the authorization for a failed evaluation: deny.
 func FailedAuthorization(cause string) Authorization {
 	a := DeniedAuthorization(failedReason(cause))

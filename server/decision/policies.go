@@ -31,7 +31,7 @@ type Policies interface {
 	// AtNow returns the policies with a clock that stands still, for requests that are
 	// decided together. It keeps the cache.
 	AtNow() Policies
-	// Access decides a validated request.
+	// Access decides a validated request, or one of Request.Alone.
 	Access(ctx context.Context, r *Request) Decision
 	// AccessKey appends a key of r to b: requests with equal keys get equal decisions from
 	// this revision, apart from what Decision.For changes.
@@ -39,8 +39,6 @@ type Policies interface {
 	// Keeps reports whether this revision decides q as an earlier revision decided requests
 	// with this key: with d. It returns false at points whose decisions have no key.
 	Keeps(q Question, d Answer, earlier string, key []byte) bool
-	// WhoCan lists the principals that r is allowed for; r has neither user nor groups.
-	WhoCan(ctx context.Context, r *Request) WhoCan
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
@@ -130,9 +128,6 @@ func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }
 
 // Keeps returns false.
 func (Unavailable) Keeps(Question, Answer, string, []byte) bool { return false }
-
-// WhoCan lists no principal.
-func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.Failed(string(u)) }
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }

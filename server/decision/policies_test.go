@@ -24,7 +24,6 @@ func TestUnavailable(t *testing.T) {
 		"access":     {d.Settle(), d.EvaluationError},
 		"visibility": {whole.Settle(), whole.EvaluationError},
 		"gateway":    {gateway.Settle(), gateway.EvaluationError},
-		"who can":    {EvaluationError, p.WhoCan(ctx, &Request{}).EvaluationError},
 		"policies":   {EvaluationError, p.ListPolicies(ctx, Principal{}).EvaluationError},
 		"permission": {EvaluationError, p.ListPermissions(ctx, Principal{}, nil, nil).EvaluationError},
 		"types":      {EvaluationError, p.ListCustomTypes(ctx, Principal{}).EvaluationError},

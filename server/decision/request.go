@@ -42,7 +42,24 @@ type Request struct {
 	Attributes map[string]any
 
 	implied []string // groups that Completed added
+	isAlone bool     // see Alone
 }
+
+// Alone returns the request as a principal of a binding alone makes it, or none if the subject
+// is empty: it is not about a session, and where it has no pod, pod security is left out.
+func (r *Request) Alone(subject string) *Request {
+	alone := *r
+	alone.User, alone.Groups, alone.isAlone = "", nil, true
+	if of := tables.ParseSubject(subject); of.IsGroup {
+		alone.Groups = []string{of.Name}
+	} else {
+		alone.User = of.Name
+	}
+	return &alone
+}
+
+// IsAlone reports whether the request is one of Alone.
+func (r *Request) IsAlone() bool { return r.isAlone }
 
 // Scope returns what deny policies are limited by. Its members are those of the request.
 func (r *Request) Scope() tables.Scope {
@@ -63,7 +80,7 @@ func (r *Request) Validate() error {
 	return r.validateAction()
 }
 
-// validateAction is like Validate for a request without a subject, as WhoCan takes it.
+// validateAction is like Validate for a request without a subject, as Alone takes it.
 func (r *Request) validateAction() error {
 	switch {
 	case r.Verb == "":

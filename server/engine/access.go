@@ -30,7 +30,7 @@ func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 // decideAt is the only caller of evaluate: requests of callers and of gateway rules are
 // both about the cluster of the bundle.
 func (e *Engine) decideAt(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
-	if e.byOPA.at(decision.Access) != nil && !v.anonymous {
+	if e.byOPA.at(decision.Access) != nil && !v.request.IsAlone() {
 		return e.accessByOPA(ctx, v.request, now)
 	}
 	if err := tables.CheckCluster(e.access.Cluster, v.request.Cluster); err != nil {
@@ -64,8 +64,8 @@ func (e *Engine) named(r *decision.Request) *decision.Request {
 //  4. Otherwise the first of the hits that hold decides, in the order of evaluation.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
 	at := dates.Of(now)
-	now = at.Time()   // OPA's clock has no other instants
-	if !v.anonymous { // a question about all principals is not about a session
+	now = at.Time()           // OPA's clock has no other instants
+	if !v.request.IsAlone() { // a question about all principals is not about a session
 		v.lent = e.lend(v.request, at)
 	}
 	if v.lent.debug != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,61 +177,6 @@ func summary(d decision.Decision) string {
 		text += fmt.Sprintf(" (%d warnings)", len(d.Warnings))
 	}
 	return text
-}
-
-func TestWhoCan(t *testing.T) {
-	e := activate(t, fixture())
-	got := e.WhoCan(context.Background(), &decision.Request{Verb: "delete", Resource: "pods", Namespace: "hammer"})
-	if want := []string{"root"}; !slices.Equal(got.Users, want) {
-		t.Errorf("got users %q, want %q", got.Users, want)
-	}
-	if want := []string{"dev"}; !slices.Equal(got.Groups, want) {
-		t.Errorf("got groups %q, want %q", got.Groups, want)
-	}
-	if want := []decision.Exception{{Kind: "User", Name: "edgar", Step: 5}}; !slices.Equal(got.Except, want) {
-		t.Errorf("got exceptions %v, want %v", got.Except, want)
-	}
-}
-
-// Subjects of one role are decided together only if their bindings hold at the same time, and
-// all of them at one instant.
-func TestWhoCanAtAnInstant(t *testing.T) {
-	documents := `{apiVersion: writ.dev/v1, kind: Role, metadata: {name: r, namespace: master}, rules: [{verbs: [get], resourceKinds: [pods]}]}
----
-{apiVersion: writ.dev/v1, kind: Role, metadata: {name: no, namespace: master}, rules: [{deny: true, verbs: [get], resourceKinds: [pods]}]}
----
-{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: early, namespace: shop}, roleRef: {name: r, namespace: master}, userNames: [ann], groupNames: [a], notAfter: 2026-03-01T10:00:00Z}
----
-{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: late, namespace: shop}, roleRef: {name: r, namespace: master}, userNames: [bob], groupNames: [b], notBefore: 2026-03-01T10:00:00Z}
----
-{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: always, namespace: shop}, roleRef: {name: r, namespace: master}, userNames: [cat, dan]}
----
-{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: no, namespace: shop}, roleRef: {name: no, namespace: master}, userNames: [dan], notAfter: 2026-03-01T10:00:00Z}
-`
-	bound := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	var now time.Time
-	reads := 0
-	e := activateDocuments(t, documents, Options{Now: func() time.Time {
-		reads++
-		return now
-	}})
-	for _, row := range []struct {
-		at            time.Time
-		users, groups []string
-		except        int
-	}{
-		{bound.Add(-1), []string{"ann", "cat"}, []string{"a"}, 1},
-		{bound, []string{"bob", "cat", "dan"}, []string{"b"}, 0},
-	} {
-		now, reads = row.at, 0
-		got := e.WhoCan(t.Context(), &decision.Request{Verb: "get", Resource: "pods", Namespace: "shop"})
-		if !slices.Equal(got.Users, row.users) || !slices.Equal(got.Groups, row.groups) || len(got.Except) != row.except {
-			t.Errorf("at %s: got users %q, groups %q and exceptions %v, want %q, %q and %d", row.at, got.Users, got.Groups, got.Except, row.users, row.groups, row.except)
-		}
-		if reads != 1 {
-			t.Errorf("at %s: the clock was read %d times, want once", row.at, reads)
-		}
-	}
 }
 
 func TestEvaluationErrorDenies(t *testing.T) {

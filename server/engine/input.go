@@ -73,7 +73,7 @@ func (v evaluation) input() (in ast.Value, whole bool, err error) {
 	if v.sendRequest && len(v.lent.valid) > 0 && !v.leaveSessions { // deny policies alone read them
 		found = append(found, [2]*ast.Term{keySessions, sessionTerms(v.lent.valid)})
 	}
-	if v.anonymous && v.request.Pod == nil {
+	if v.request.IsAlone() && v.request.Pod == nil {
 		found = append(found, [2]*ast.Term{keyWhoCan, ast.InternedTerm(true)})
 	}
 	pairs := [][2]*ast.Term{{keyEngine, ast.ObjectTerm(found...)}}

@@ -39,9 +39,6 @@ type evaluation struct {
 	forms match.Forms
 	// lent is what sessions give to the request.
 	lent lent
-	// anonymous marks a query about principals that did not send the request: an absent
-	// pod is not an error then.
-	anonymous bool
 }
 
 // owner is the first extension that the hits call, empty for none.

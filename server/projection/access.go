@@ -53,7 +53,7 @@ const impersonation = "impersonate"
 // AccessKey appends the projection of a validated request. Keys are not JSON and must not
 // be stored: their form may change.
 func (p *AccessKeys) AccessKey(b []byte, r *decision.Request) []byte {
-	if p.whole || p.holds != nil && p.holds(r) {
+	if p.whole || r.IsAlone() || p.holds != nil && p.holds(r) {
 		return appendWhole(b, r)
 	}
 	if r.Path != "" {

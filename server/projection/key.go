@@ -73,7 +73,11 @@ func appendJSON(b []byte, value any) []byte {
 
 // appendWhole appends all of a request.
 func appendWhole(b []byte, r *decision.Request) []byte {
-	b = append(b, 'w')
+	mark := byte('w')
+	if r.IsAlone() {
+		mark = 'a'
+	}
+	b = append(b, mark)
 	for _, text := range [...]string{
 		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
 		r.Path, r.PodError,

@@ -164,10 +164,6 @@ func (e echo) Access(context.Context, *decision.Request) decision.Decision {
 	return decision.Decision{Allowed: true, Reason: e.says, Revision: e.revision}
 }
 
-func (e echo) WhoCan(context.Context, *decision.Request) decision.WhoCan {
-	return decision.WhoCan{Users: []string{e.says}, Revision: e.revision}
-}
-
 func activateEcho(_ context.Context, b *bundles.Bundle) (decision.Policies, error) {
 	if _, ok := b.Files[extensionFile]; ok {
 		var err error

@@ -12,6 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 
 	"github.com/writ-policy/writ/bundles"
+	apiaccess "github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/gate"
@@ -263,7 +264,7 @@ func compareWhoCan(t *testing.T, seed uint64, world *access.World, e *engine.Eng
 		}
 		request.User, decoded.User = "", ""
 		want := world.WhoCan(request)
-		got := e.WhoCan(context.Background(), decoded)
+		got := apiaccess.AskWhoCan(context.Background(), e, decoded)
 		wanted := fmt.Sprintf("users %q groups %q accounts %q except %v", want.Users, want.Groups, want.ServiceAccounts, want.Except)
 		given := fmt.Sprintf("users %q groups %q accounts %q except %v", got.Users, got.Groups, got.ServiceAccounts, got.Except)
 		if left := slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.HasPrefix(w, "pod security is left out") }); left != want.PodLeftOut && want.Reason == "" {

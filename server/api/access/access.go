@@ -153,19 +153,6 @@ func (a *Decider) Undecided(cause string) *decision.Decision {
 	return point.Failed[decision.Decision](cause)
 }
 
-// WhoCan lists principals, within the time its caller leaves.
-func (a *Decider) WhoCan(r *http.Request, p decision.Policies, q *decision.Request) decision.WhoCan {
-	if err := a.assignCluster(q); err != nil {
-		return decision.WhoCan{}.Failed(err.Error())
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.service.Budget(r))
-	defer cancel()
-	w, _ := point.Protect(ctx, &a.service.Guard, decision.WhoCan{}.Failed, func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
-		return p.WhoCan(ctx, q), nil
-	})
-	return w
-}
-
 // Labels are the labels of a cluster, nil if they are unknown.
 func (a *Decider) Labels(cluster string) map[string]string {
 	if a.Clusters == nil {

@@ -59,7 +59,7 @@ func describe(m *decision.Matched) string {
 
 // appendWhoCan ends an answer with the status of a ResourceAccessReview. Service
 // accounts are users. The form has no room for exceptions but its error.
-func appendWhoCan(b []byte, w *decision.WhoCan) []byte {
+func appendWhoCan(b []byte, w *access.WhoCan) []byte {
 	users := slices.Concat(w.Users, w.ServiceAccounts)
 	slices.Sort(users)
 	b = decision.AppendStrings(append(b, `"userNames":`...), slices.Compact(users))
