@@ -65,7 +65,13 @@ func (v *authorizationCache) now() time.Time { return v.cache.now().Round(0) }
 // authorize returns the authorization that is kept for a request, or else that of p, which
 // it keeps.
 func (v *authorizationCache) authorize(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
-	key := p.VisibilityKey(r)
+	room := keyRooms.Get().(*[]byte)
+	defer keyRooms.Put(room)
+	b, ok := p.Key((*room)[:0], r)
+	if !ok {
+		return p.Visibility(ctx, r)
+	}
+	key := string(b)
 	v.prepare(p)
 	if a, ok := v.find(key, p); ok {
 		v.cache.metrics.CacheHit()

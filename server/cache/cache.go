@@ -120,9 +120,12 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 	}
 	room := keyRooms.Get().(*[]byte)
 	defer keyRooms.Put(room)
-	key := p.AccessKey((*room)[:0], r)
+	key, ok := p.Key((*room)[:0], r)
 	if cap(key) <= maxRoom {
 		*room = key
+	}
+	if !ok {
+		return p.Access(ctx, r)
 	}
 	if a := c.access.find(key, v.clock); a != nil {
 		if a.revision == revision {

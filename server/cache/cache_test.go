@@ -54,8 +54,8 @@ func (v *policies) Access(ctx context.Context, r *decision.Request) decision.Dec
 }
 
 // The fake tells all requests apart and keeps nothing over a change of the revision.
-func (v *policies) AccessKey(b []byte, r *decision.Request) []byte {
-	return projection.NewAccessKeys(nil, nil, nil, nil).AccessKey(b, r)
+func (v *policies) Key(b []byte, q decision.Question) ([]byte, bool) {
+	return projection.NewAccessKeys(nil, nil, nil, nil).AccessKey(b, q.(*decision.Request)), true
 }
 
 func ask(user, verb string) *decision.Request {

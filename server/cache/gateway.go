@@ -21,7 +21,7 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 	}
 	room := keyRooms.Get().(*[]byte)
 	defer keyRooms.Put(room)
-	key, ok := p.GatewayKey((*room)[:0], r)
+	key, ok := p.Key((*room)[:0], r)
 	if cap(key) <= maxRoom {
 		*room = key
 	}

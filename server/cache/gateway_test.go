@@ -23,8 +23,8 @@ type guards struct {
 
 func (g *guards) Revision() string { return g.revision }
 
-func (g *guards) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
-	key := r.Attributes["key"].(string)
+func (g *guards) Key(b []byte, q decision.Question) ([]byte, bool) {
+	key := q.(*decision.GatewayRequest).Attributes["key"].(string)
 	return append(b, key...), key != "unknown"
 }
 

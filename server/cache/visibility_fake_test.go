@@ -58,6 +58,10 @@ type revision struct {
 
 func (n revision) Revision() string { return n.world.revision }
 
+func (revision) Key(b []byte, q decision.Question) ([]byte, bool) {
+	return q.(*decision.VisibilityRequest).AppendKey(b), true
+}
+
 func (p *pass) isFor(r *decision.VisibilityRequest) bool {
 	return slices.ContainsFunc(r.Names(), func(name string) bool { return slices.Contains(p.names, name) }) ||
 		slices.ContainsFunc(r.Groups, func(group string) bool { return group != "" && slices.Contains(p.groups, group) })

@@ -37,7 +37,7 @@ func TestAuthorizationKey(t *testing.T) {
 		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Name: "c"}, Items: &[]decision.Item{{}}, Metrics: map[string]any{}},
 	}
 	for i := range same {
-		if same[i].AuthorizationKey() != same[0].AuthorizationKey() {
+		if string(same[i].AppendKey(nil)) != string(same[0].AppendKey(nil)) {
 			t.Errorf("request %d has another key than the first", i)
 		}
 	}
@@ -65,7 +65,7 @@ func TestAuthorizationKey(t *testing.T) {
 		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Labels: map[string]string{"c": "d"}}},
 		{User: "u", Groups: []string{"a"}, Cluster: decision.Cluster{Labels: map[string]string{"b": "c", "d": ""}}},
 	} {
-		key := r.AuthorizationKey()
+		key := string(r.AppendKey(nil))
 		if j, found := keys[key]; found {
 			t.Errorf("requests %d and %d have the same key", j, i)
 		}

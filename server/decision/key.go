@@ -1,16 +1,15 @@
 package decision
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"slices"
 )
 
-// AuthorizationKey returns the parts of the request that its authorization depends on as
-// a key. The revision is not part of it.
-func (r *VisibilityRequest) AuthorizationKey() string {
-	var room [512]byte
-	b := room[:0]
+// AppendKey appends the parts of the request that its authorization depends on as a key. The
+// revision is not part of it.
+func (r *VisibilityRequest) AppendKey(b []byte) []byte {
 	account := r.ServiceAccount
 	if account.Namespace == "" || account.Name == "" {
 		account = ServiceAccount{} // ignored unless both parts are set
@@ -20,7 +19,14 @@ func (r *VisibilityRequest) AuthorizationKey() string {
 	}
 	b = keyTexts(b, r.GroupSet())
 	b = binary.AppendUvarint(b, uint64(len(r.Cluster.Labels)))
-	return string(keyMembers(b, r.Cluster.Labels))
+	return keyMembers(b, r.Cluster.Labels)
+}
+
+// HaveOneKey reports whether documents do not tell two requests apart.
+func HaveOneKey(p Policies, q, other Question) bool {
+	key, ok := p.Key(nil, q)
+	second, isToo := p.Key(nil, other)
+	return ok && isToo && bytes.Equal(key, second)
 }
 
 // GroupSet returns the groups of the request without empty names, sorted and without

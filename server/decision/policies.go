@@ -33,9 +33,11 @@ type Policies interface {
 	AtNow() Policies
 	// Access decides a validated request, or one of Request.Alone.
 	Access(ctx context.Context, r *Request) Decision
-	// AccessKey appends a key of r to b: requests with equal keys get equal decisions from
-	// this revision, apart from what Decision.For changes.
-	AccessKey(b []byte, r *Request) []byte
+	// Key appends a key of q to b: requests of one point with equal keys get equal decisions
+	// from this revision, apart from what Decision.For changes. It returns false for a request
+	// that may be invalid or cannot share a decision. Keys of authorizations can be compared
+	// with those of other revisions.
+	Key(b []byte, q Question) ([]byte, bool)
 	// Keeps reports whether this revision decides q as an earlier revision decided requests
 	// with this key: with d. It returns false at points whose decisions have no key.
 	Keeps(q Question, d Answer, earlier string, key []byte) bool
@@ -55,8 +57,6 @@ type Policies interface {
 
 	// Visibility authorizes r, without filtering its items or computing its numbers.
 	Visibility(ctx context.Context, r *VisibilityRequest) Authorization
-	// VisibilityKey is AccessKey for authorizations. Keys of two revisions can be compared.
-	VisibilityKey(r *VisibilityRequest) string
 	// FilterItems completes a, an authorization of this revision for a request that
 	// differs from r at most in items, aggregations and metrics, and that has not
 	// expired. It reads items in bounded memory and calls yield with the index of each
@@ -66,9 +66,6 @@ type Policies interface {
 
 	// Gateway decides a request, or returns an error if it is invalid.
 	Gateway(ctx context.Context, r *GatewayRequest) (GatewayDecision, *InvalidRequest)
-	// GatewayKey is AccessKey for the gateway point. It returns false for a request that
-	// may be invalid or cannot share a decision.
-	GatewayKey(b []byte, r *GatewayRequest) ([]byte, bool)
 	// Generic decides a request at a point without Go code, or returns an error if it is
 	// invalid.
 	Generic(ctx context.Context, r *GenericRequest) (GenericDecision, *InvalidRequest)
@@ -123,8 +120,8 @@ func (u Unavailable) Access(context.Context, *Request) Decision {
 // Tables is empty.
 func (Unavailable) Tables() *tables.Revision { return new(tables.Revision) }
 
-// AccessKey returns b.
-func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }
+// Key returns false.
+func (Unavailable) Key(b []byte, _ Question) ([]byte, bool) { return b, false }
 
 // Keeps returns false.
 func (Unavailable) Keeps(Question, Answer, string, []byte) bool { return false }
@@ -147,9 +144,6 @@ func (u Unavailable) Visibility(context.Context, *VisibilityRequest) Authorizati
 	return FailedAuthorization(string(u))
 }
 
-// VisibilityKey returns the AuthorizationKey of r.
-func (Unavailable) VisibilityKey(r *VisibilityRequest) string { return r.AuthorizationKey() }
-
 // FilterItems denies without reading the items.
 func (u Unavailable) FilterItems(context.Context, *VisibilityRequest, Authorization, iter.Seq2[Item, error], func(int) error) (VisibilityDecision, error) {
 	return VisibilityDecision{}.Failed(string(u)), nil
@@ -159,9 +153,6 @@ func (u Unavailable) FilterItems(context.Context, *VisibilityRequest, Authorizat
 func (u Unavailable) Gateway(context.Context, *GatewayRequest) (GatewayDecision, *InvalidRequest) {
 	return GatewayDecision{}.Failed(string(u)), nil
 }
-
-// GatewayKey returns false.
-func (Unavailable) GatewayKey(b []byte, _ *GatewayRequest) ([]byte, bool) { return b, false }
 
 // Generic denies.
 func (u Unavailable) Generic(context.Context, *GenericRequest) (GenericDecision, *InvalidRequest) {

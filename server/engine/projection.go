@@ -117,16 +117,23 @@ func (p *projected) changes(before *projected, q decision.Question, d decision.A
 	return true
 }
 
-func (p *projected) hasKey(q decision.Question, key []byte) bool {
-	var own []byte
-	isKept := true
+// Key implements decision.Policies. The cluster of an authorization is last: a key of a revision
+// for all clusters is not the beginning of another.
+func (p *projected) Key(b []byte, q decision.Question) ([]byte, bool) {
 	switch q := q.(type) {
 	case *decision.Request:
-		own = p.AccessKey(nil, q)
+		return p.AccessKey(b, q), true
+	case *decision.VisibilityRequest:
+		return append(p.VisibilityKey(b, q), p.cluster...), true
 	case *decision.GatewayRequest:
-		own, isKept = p.GatewayKey(nil, q)
+		return p.GatewayKey(b, q)
 	}
-	return isKept && bytes.Equal(own, key)
+	return b, false
+}
+
+func (p *projected) hasKey(q decision.Question, key []byte) bool {
+	own, ok := p.Key(nil, q)
+	return ok && bytes.Equal(own, key)
 }
 
 // changesAccess reports whether the decision on r may differ from that of the revision
@@ -162,12 +169,6 @@ func (p *projected) changesSessions(before *projected, r *decision.Request) bool
 
 func (p *projected) heldBy(r *decision.Request) *match.Held {
 	return p.sessions.Of(cmp.Or(r.Cluster, p.cluster), r.User)
-}
-
-// VisibilityKey implements decision.Policies. The cluster is last: a key of a revision for
-// all clusters is not the beginning of another.
-func (e *Engine) VisibilityKey(r *decision.VisibilityRequest) string {
-	return e.VisibilityKeys.VisibilityKey(r) + e.projected.cluster
 }
 
 func (p *projected) isChanged(namespace string, group bool, name string) bool {

@@ -109,7 +109,8 @@ func (q *Question) key(p decision.Policies) string {
 	if q.access != nil {
 		return decision.Access + q.shape + string(q.access.Completed(p).Encode())
 	}
-	return decision.Visibility + q.shape + p.VisibilityKey(q.visibility)
+	key, _ := p.Key([]byte(decision.Visibility+q.shape), q.visibility) // what has no key has no cache
+	return string(key)
 }
 
 // Hash identifies the condition with its parameters.

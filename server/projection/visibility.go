@@ -25,13 +25,13 @@ func NewVisibilityKeys(f *footprint.Visibility) *VisibilityKeys {
 	return v
 }
 
-// VisibilityKey returns the projection of the parts of a request that its authorization depends on:
+// VisibilityKey appends the projection of the parts of a request that its authorization depends on:
 // without groups and labels of the cluster that no policy names. Names stay, because
 // entries of a user can be dropped by the name. Labels have their names in the key, so a
 // key means the same at every revision.
-func (v *VisibilityKeys) VisibilityKey(r *decision.VisibilityRequest) string {
+func (v *VisibilityKeys) VisibilityKey(b []byte, r *decision.VisibilityRequest) []byte {
 	if v.groups == nil {
-		return r.AuthorizationKey()
+		return r.AppendKey(b)
 	}
 	reduced := *r
 	reduced.Groups = slices.DeleteFunc(slices.Clone(r.Groups), func(group string) bool { return !v.groups.has(group) })
@@ -43,5 +43,5 @@ func (v *VisibilityKeys) VisibilityKey(r *decision.VisibilityRequest) string {
 			}
 		}
 	}
-	return reduced.AuthorizationKey()
+	return reduced.AppendKey(b)
 }

@@ -133,7 +133,7 @@ spec:
 		if two.Cluster.Labels != nil {
 			two.Cluster.Labels[label] = value
 		}
-		if e.VisibilityKey(one) != e.VisibilityKey(&two) {
+		if keyOf(e, one) != keyOf(e, &two) {
 			return
 		}
 		if got, want := written(t, e.Visibility(t.Context(), one)), written(t, e.Visibility(t.Context(), &two)); !reflect.DeepEqual(got, want) {

@@ -234,7 +234,7 @@ func TestBundleOfAClusterAgreesOnVisibility(t *testing.T) {
 				t.Fatalf("%s\nOPA    %+v\nengine %+v", text, of, got.Authorization)
 			}
 		}
-		if string(e.VisibilityKey(q)) == string(whole.VisibilityKey(q)) {
+		if keyOf(e, q) == keyOf(whole, q) {
 			t.Fatalf("%s has the key of the bundle of all clusters", text)
 		}
 	}

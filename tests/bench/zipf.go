@@ -62,11 +62,11 @@ func (e *evaluated) Access(ctx context.Context, r *decision.Request) decision.De
 	return e.Engine.Access(ctx, r)
 }
 
-func (e *evaluated) AccessKey(b []byte, r *decision.Request) []byte {
-	if e.whole {
-		return projection.NewAccessKeys(nil, nil, nil, nil).AccessKey(b, r)
+func (e *evaluated) Key(b []byte, q decision.Question) ([]byte, bool) {
+	if r, isAccess := q.(*decision.Request); isAccess && e.whole {
+		return projection.NewAccessKeys(nil, nil, nil, nil).AccessKey(b, r), true
 	}
-	return e.Engine.AccessKey(b, r)
+	return e.Engine.Key(b, q)
 }
 
 // hitRates prints how many reviews of the trace a cache answers, by projection and by

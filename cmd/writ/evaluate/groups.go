@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -21,7 +20,7 @@ func (u *unlikeInCluster) note(ctx context.Context, p decision.Policies, r *deci
 		return
 	}
 	completed := r.WithImpliedGroups()
-	if completed == r || bytes.Equal(p.AccessKey(nil, r), p.AccessKey(nil, completed)) {
+	if completed == r || decision.HaveOneKey(p, r, completed) {
 		return
 	}
 	if d := p.Access(ctx, completed); d.Settle() != answer.Settle() {

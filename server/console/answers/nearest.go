@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -126,7 +125,7 @@ const asAuthenticated = "as an authenticated user"
 // it apart from r, otherwise r.
 func impliedOf(r *decision.Request, p decision.Policies) *decision.Request {
 	completed := r.WithImpliedGroups()
-	if completed == r || bytes.Equal(p.AccessKey(nil, r), p.AccessKey(nil, completed)) {
+	if completed == r || decision.HaveOneKey(p, r, completed) {
 		return r
 	}
 	return completed
