@@ -72,6 +72,32 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	r.endSpan(progress.FromContext(ctx), out, errors, warnings)
 }
 
+// keep stores the active bundle, or repeats writes that failed before.
+func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
+	if r.state == nil || b == nil && !r.state.hasPending() {
+		return
+	}
+	var tried bool
+	err := progress.Do(ctx, progress.Keep, func(context.Context) (err error) {
+		tried, err = r.state.save(b)
+		return err
+	})
+	if tried && r.setStateError(err) && err != nil { // logged once, though tried at each reload
+		r.o.Logger.Error("the last good revision cannot be stored for a restart", "error", err)
+	}
+}
+
+// setStateError records the error of the state directory, nil for none. It reports
+// whether the error changed.
+func (r *Reloader) setStateError(err error) bool {
+	r.statusMu.Lock()
+	news := r.status.StateError != text(err)
+	r.status.StateError = text(err)
+	r.statusMu.Unlock()
+	r.o.Observer.StateFails(err != nil)
+	return news
+}
+
 // changed passes on a change that is not an attempt: of the pin, or to a stored revision. It
 // is called with r.mu held.
 func (r *Reloader) changed(isActivated bool) {

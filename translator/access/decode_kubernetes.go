@@ -2,8 +2,9 @@ package access
 
 import (
 	_ "embed"
-	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
@@ -101,97 +102,131 @@ func decodeKubernetesNamespace(d *syntax.Decoder, m *syntax.Cursor, h *syntax.He
 	return d.CheckNamespace(n)
 }
 
-func decodeKubernetesRole(d *syntax.Decoder, c *syntax.Cursor, r *KubernetesRole, namespaced bool) {
-	rules, _ := c.List("rules")
-	r.Rules = make([]KubernetesRule, 0, len(rules))
-	for _, n := range rules {
-		r.Rules = append(r.Rules, decodeKubernetesRule(d, n, namespaced))
+// decodeKubernetesBinding decodes roleRef and subjects and reports whether the role
+// reference is valid.
+func decodeKubernetesBinding(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding) bool {
+	referred := decodeKubernetesRoleRef(d, c, b)
+	subjects, _ := c.List("subjects")
+	for _, n := range subjects {
+		decodeKubernetesSubject(d, n, b)
 	}
-	if namespaced {
-		return
+	if c.Value("subjects").Empty() && !b.Stock { // system:node has none in every cluster
+		d.Warn(c.At, diag.NoSubjects, "", "%s %s has no subjects", b.Kind, syntax.Quote(b.Name))
 	}
-	f := c.Field("aggregationRule")
-	if f == nil || f.Value.IsNull() {
-		return
-	}
-	r.Aggregation = &Aggregation{At: d.At(f.Key)}
-	a := c.Mapping("aggregationRule")
-	if a == nil {
-		return
-	}
-	selectors, _ := a.List("clusterRoleSelectors")
-	if a.Value("clusterRoleSelectors") == nil {
-		a.Missing("clusterRoleSelectors", "")
-	} else if s := a.Field("clusterRoleSelectors"); s.Value.Type == syntax.List && len(selectors) == 0 {
-		a.Fail(s.Key, diag.Missing, "", "clusterRoleSelectors of aggregationRule is empty")
-	}
-	for _, n := range selectors {
-		r.Aggregation.Selectors = append(r.Aggregation.Selectors, d.Selector(n))
-	}
-	a.Done()
+	return referred
 }
 
-// decodeKubernetesRule decodes a PolicyRule by the API server's validation.
-func decodeKubernetesRule(d *syntax.Decoder, n *syntax.Node, namespaced bool) KubernetesRule {
-	r := KubernetesRule{At: d.At(n), KubernetesLists: new(tables.KubernetesLists)}
-	c := d.Cursor(n, "a rule", false)
-	if c == nil {
-		return r
+func decodeKubernetesRoleRef(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding) bool {
+	ref := c.RequiredMapping("roleRef", "")
+	if ref == nil {
+		return false
 	}
-	c.Hints, c.Nulls = kubernetesHints, true
-	verbs, _ := c.RequiredTexts("verbs")
-	urls, _ := c.Texts("nonResourceURLs")
-	names, _ := c.Texts("resourceNames")
-	var groups, resources []*syntax.Node
-	if f := c.Field("nonResourceURLs"); f != nil && len(f.Value.Items) > 0 {
-		groups, _ = c.Texts("apiGroups")
-		resources, _ = c.Texts("resources")
-		if namespaced {
-			c.Fail(f.Key, diag.BadValue, "use a ClusterRole and a ClusterRoleBinding", "nonResourceURLs in a Role: a namespace has no URLs")
-		}
-		if len(groups)+len(resources)+len(names) > 0 {
-			c.Fail(f.Key, diag.BadValue, "write two rules", "nonResourceURLs together with apiGroups, resources or resourceNames")
-		}
+	ref.Hints = map[string]string{"namespace": "a Role is looked for in the binding's own namespace", "apiversion": "write apiGroup: " + kubernetesGroup}
+	ok := true
+	if group := ref.Text("apiGroup"); group != nil && group.Value != "" && group.Value != kubernetesGroup {
+		ref.Fail(group, diag.BadValue, "write "+kubernetesGroup, "roleRef.apiGroup %s is not known", syntax.Quote(group.Value))
+		ok = false
+	}
+	if kind := ref.Required("kind"); kind == nil {
+		ok = false
 	} else {
-		groups, _ = c.RequiredTexts("apiGroups")
-		resources, _ = c.RequiredTexts("resources")
+		b.RoleKind = kind.Value
+		ok = decodeKubernetesRoleKind(d, kind, b.Kind) && ok
 	}
-	c.Done()
-	lists := tables.KubernetesLists{
-		Verbs: d.SharedValues(verbs), Groups: d.SharedValues(groups), Resources: d.SharedValues(resources),
-		Names: d.SharedValues(names), Paths: d.SharedValues(urls),
+	if name := ref.Required("name"); name == nil {
+		ok = false
+	} else {
+		b.RoleName = d.Text(name)
+		ok = d.CheckName(name, "roleRef.name") && ok
 	}
-	r.KubernetesLists = syntax.Share(d, lists.Key(), &lists)
-	checkKubernetesLiterals(d, verbs, groups, resources, names, urls)
-	warnOfSlips(d, &r, verbs, resources)
-	return r
+	ref.Done()
+	return ok
 }
 
-// checkKubernetesLiterals warns about entries that look like patterns but are literals.
-func checkKubernetesLiterals(d *syntax.Decoder, verbs, groups, resources, names, urls []*syntax.Node) {
-	for _, n := range slices.Concat(verbs, groups) {
-		if n.Value != "*" && strings.Contains(n.Value, "*") {
-			d.Warn(n, diag.LiteralPattern, "only a whole \"*\" is a wildcard", "%s is compared literally", syntax.Quote(n.Value))
-		}
+func decodeKubernetesRoleKind(d *syntax.Decoder, kind *syntax.Node, binding string) bool {
+	switch {
+	case kind.Value == "ClusterRole" || kind.Value == "Role" && binding == "RoleBinding":
+		return true
+	case kind.Value == "Role":
+		d.Fail(kind, diag.BadValue, "bind a ClusterRole, or use a RoleBinding", "a ClusterRoleBinding to kind \"Role\"")
+	default:
+		hint := "write Role or ClusterRole"
+		d.Fail(kind, diag.BadValue, hint, "roleRef.kind %s is not known", syntax.Quote(kind.Value))
 	}
-	for _, n := range resources {
-		resource, sub, _ := strings.Cut(n.Value, "/")
-		if strings.Contains(sub, "*") || resource != "*" && strings.Contains(resource, "*") {
-			d.Warn(n, diag.LiteralPattern, `only "*" and "*/SUBRESOURCE" are wildcards`, "resource %s is compared literally", syntax.Quote(n.Value))
-		}
+	return false
+}
+
+// decodeKubernetesSubject decodes one subject into the binding's users or groups.
+func decodeKubernetesSubject(d *syntax.Decoder, n *syntax.Node, b *KubernetesBinding) {
+	c := d.Cursor(n, "a subject", false)
+	if c == nil {
+		return
 	}
-	for _, n := range names {
-		if n.Value == "" || strings.Contains(n.Value, "*") {
-			d.Warn(n, diag.LiteralPattern, "leave resourceNames out to mean any name", "resource name %s is compared literally", syntax.Quote(n.Value))
-		}
+	kind, name := c.Required("kind"), c.Required("name")
+	group, namespace := c.Text("apiGroup"), c.Text("namespace")
+	c.Done()
+	if kind == nil {
+		return
 	}
-	for _, n := range urls {
-		prefix := strings.TrimRight(n.Value, "*")
-		switch {
-		case strings.Contains(prefix, "*"):
-			d.Warn(n, diag.LiteralPattern, "only a trailing \"*\" is a wildcard", "\"*\" inside URL %s is compared literally", syntax.Quote(n.Value))
-		case n.Value == "" || prefix != "" && prefix[0] != '/':
-			d.Warn(n, diag.LiteralPattern, "paths begin with \"/\"", "URL %s fits no path", syntax.Quote(n.Value))
+	known := checkSubjectGroup(d, kind, group)
+	if !known || name == nil {
+		return
+	}
+	switch kind.Value {
+	case "ServiceAccount":
+		decodeServiceAccount(d, c, b, name, namespace)
+		return
+	case "User":
+		b.Users = append(b.Users, name.Value)
+	case "Group":
+		b.Groups = append(b.Groups, name.Value)
+	}
+	checkLiteralStar(d, name, kind.Value)
+}
+
+// checkSubjectGroup checks the kind of a subject and the group that goes with it.
+func checkSubjectGroup(d *syntax.Decoder, kind, group *syntax.Node) bool {
+	want := kubernetesGroup
+	switch kind.Value {
+	case "User", "Group":
+	case "ServiceAccount":
+		want = ""
+	default:
+		hint := "write User, Group or ServiceAccount"
+		if near := diag.Suggest(kind.Value, []string{"User", "Group", "ServiceAccount"}); near != "" {
+			hint = "did you mean " + syntax.Quote(near) + "?"
 		}
+		d.Fail(kind, diag.BadValue, hint, "subject kind %s is not known", syntax.Quote(kind.Value))
+		return false
+	}
+	if group != nil && group.Value != "" && group.Value != want {
+		hint := "leave it out"
+		d.Fail(group, diag.BadValue, hint, "apiGroup %s of a %s subject is not known", syntax.Quote(group.Value), kind.Value)
+		return false
+	}
+	return true
+}
+
+func decodeServiceAccount(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding, name, namespace *syntax.Node) {
+	if !d.CheckForm(name, diag.BadName, "service account", content.IsDNS1123Subdomain(name.Value)) {
+		return
+	}
+	in := b.Namespace
+	if namespace != nil && namespace.Value != "" {
+		in = namespace.Value
+	}
+	if in == "" {
+		if b.Kind == "ClusterRoleBinding" {
+			c.Missing("namespace", "")
+		}
+		return
+	}
+	b.Users = append(b.Users, tables.Account(in, name.Value))
+}
+
+// checkLiteralStar warns about "*" as a subject, which is a name and not a pattern.
+func checkLiteralStar(d *syntax.Decoder, n *syntax.Node, what string) {
+	if n.Value == "*" {
+		d.Warn(n, diag.LiteralStar, "subjects are not patterns; bind a group that all users have", "\"*\" is the name of a %s, not a pattern", syntax.Fold(what))
 	}
 }
