@@ -14,7 +14,7 @@
 // bundle:
 //
 //	          before   now
-//	text         330   190   the keys of three rows, a subject, five places; names are parts of keys
+//	text         330   200   the keys of three rows, a subject, five places; names are parts of keys
 //	roles        224   224   128 for the role, 32 for a rule
 //	lists        110     1   of rules; equal ones are one
 //	bindings     128   128
