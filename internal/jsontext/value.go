@@ -136,6 +136,20 @@ func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) { v.members(yield) }
 }
 
+// Member returns a member of an object, absent if v has none of this name.
+func (v Value) Member(name string) Value {
+	if !v.IsObject() {
+		return Value{}
+	}
+	d := v.document
+	for at, end := v.at+1, v.node().next; at < end; at = d.nodes[at+1].next {
+		if d.textAt(&d.nodes[at]) == name {
+			return Value{d, at + 1}
+		}
+	}
+	return Value{}
+}
+
 // Elements iterates over the values of an array. Other values have none.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) { v.elements(yield) }

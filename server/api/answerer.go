@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"sync"
 
@@ -17,9 +18,38 @@ type answerer struct {
 	p         decision.Policies
 	point     decision.Point
 	series    *exchange.Series
-	asked     *access.Asked  // nil before the first request at the access point
-	input     decision.Value // of another point, as it was sent
-	inputText func() []byte
+	// What is asked at each point; nil before the first request there.
+	access     *access.Asked
+	visibility *askedVisibility
+	gateway    *askedGateway
+	input      decision.Value // as it was sent
+	inputText  func() []byte
+}
+
+// askedVisibility is a request with room for its decision.
+type askedVisibility struct {
+	decision.VisibilityRequest
+	answer decision.VisibilityDecision
+}
+
+// Decide implements decision.Question.
+func (q *askedVisibility) Decide(ctx context.Context, p decision.Policies) (decision.Answer, *decision.InvalidRequest) {
+	r := &q.VisibilityRequest
+	q.answer = decision.DecideVisibility(ctx, p, r, p.Visibility(ctx, r))
+	return &q.answer, nil
+}
+
+// askedGateway is a request with room for its decision.
+type askedGateway struct {
+	decision.GatewayRequest
+	answer decision.GatewayDecision
+}
+
+// Decide implements decision.Question.
+func (q *askedGateway) Decide(ctx context.Context, p decision.Policies) (decision.Answer, *decision.InvalidRequest) {
+	var invalid *decision.InvalidRequest
+	q.answer, invalid = p.Gateway(ctx, &q.GatewayRequest)
+	return &q.answer, invalid
 }
 
 var answerers = sync.Pool{New: func() any {
@@ -39,8 +69,14 @@ func (s *canonical) begin(r *http.Request, p decision.Policies, point decision.P
 // End implements exchange.Answerer.
 func (a *answerer) End() {
 	a.series.End()
-	if a.asked != nil {
-		a.asked.Release()
+	if a.access != nil {
+		a.access.Release()
+	}
+	if a.visibility != nil {
+		*a.visibility = askedVisibility{VisibilityRequest: decision.VisibilityRequest{Groups: access.Room(a.visibility.Groups)}}
+	}
+	if a.gateway != nil {
+		*a.gateway = askedGateway{}
 	}
 	a.canonical, a.request, a.p, a.series, a.input = nil, nil, nil, nil, decision.Value{}
 	answerers.Put(a)
@@ -70,42 +106,67 @@ func (s *canonical) decide(r *http.Request, p decision.Policies, point decision.
 }
 
 func (a *answerer) decide(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
-	if a.point.Name == decision.Access {
+	a.input = request
+	switch a.point.Name {
+	case decision.Access:
 		return a.decideAccess(request)
+	case decision.Visibility:
+		return a.decideVisibility(request)
+	case decision.Gateway:
+		return a.decideGateway(request)
 	}
-	return a.decideOther(request)
-}
-
-// decideAccess decides a request at the access point.
-func (a *answerer) decideAccess(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
-	asked := a.asked
-	if a.asked = nil; asked == nil {
-		asked = access.NewAsked()
-	}
-	if err := asked.Request.Read(request); err != nil {
-		return nil, decision.AsInvalidRequest(err)
-	}
-	d := a.canonical.decider.DecideIn(a.series, a.request, a.p, asked)
-	if d.Cached { // an evaluation may go on after its answer
-		a.asked = asked
-	}
-	return d, nil
-}
-
-// decideOther decides a request at another point, with what this server adds to it.
-func (a *answerer) decideOther(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
 	q, err := a.point.Parse(request)
 	if err != nil {
 		return nil, decision.AsInvalidRequest(err)
 	}
-	v, isVisibility := q.(*decision.VisibilityRequest)
-	if isVisibility {
-		a.canonical.addLabels(v)
+	return a.series.Decide(q, a.inputText)
+}
+
+// take returns what is in a place, or something new, and leaves the place empty: an evaluation
+// may go on after its answer, so that only what a cache answered is put back.
+func take[Q any](place **Q, make func() *Q) *Q {
+	q := *place
+	if *place = nil; q == nil {
+		return make()
 	}
-	a.input = request
+	return q
+}
+
+func (a *answerer) decideAccess(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
+	q := take(&a.access, access.NewAsked)
+	if err := q.Request.Read(request); err != nil {
+		return nil, decision.AsInvalidRequest(err)
+	}
+	d := a.canonical.decider.DecideIn(a.series, a.request, a.p, q)
+	if d.Cached {
+		a.access = q
+	}
+	return d, nil
+}
+
+func (a *answerer) decideVisibility(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
+	q := take(&a.visibility, func() *askedVisibility { return new(askedVisibility) })
+	if err := q.Read(request); err != nil {
+		return nil, decision.AsInvalidRequest(err)
+	}
+	a.canonical.addLabels(&q.VisibilityRequest)
+	answer, _ := a.series.Decide(q, a.inputText)
+	d := answer.(*decision.VisibilityDecision)
+	a.canonical.logSteps(a.request.Context(), a.p, &q.VisibilityRequest, d)
+	if d == &q.answer && d.Cached {
+		a.visibility = q
+	}
+	return d, nil
+}
+
+func (a *answerer) decideGateway(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
+	q := take(&a.gateway, func() *askedGateway { return new(askedGateway) })
+	if err := q.Read(request); err != nil {
+		return nil, decision.AsInvalidRequest(err)
+	}
 	d, invalid := a.series.Decide(q, a.inputText)
-	if isVisibility && invalid == nil {
-		a.canonical.logSteps(a.request.Context(), a.p, v, d.(*decision.VisibilityDecision))
+	if invalid == nil && d == decision.Answer(&q.answer) && q.answer.Cached {
+		a.gateway = q
 	}
 	return d, invalid
 }

@@ -10,7 +10,11 @@ import (
 // Envoy, as JSON values with numbers as json.Number. The evaluation checks which
 // attributes are present, and their types.
 type GatewayRequest struct {
+	// Attributes are nil for a request of a body until Load makes them: an answer from a cache
+	// needs few of them.
 	Attributes map[string]any
+
+	sent Value
 }
 
 // NamesRoute reports whether the request names the route that takes it.
@@ -135,21 +139,36 @@ func DecodeGateway(data []byte) (*GatewayRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gatewayFromValue(value)
+	r, err := gatewayFromValue(value)
+	if err != nil {
+		return nil, err
+	}
+	r.Load()
+	return r, nil
 }
 
-// gatewayFromValue is DecodeGateway for a parsed body. The error is an *InvalidRequest.
+// gatewayFromValue is DecodeGateway for a parsed body, which must be valid until the request is
+// loaded. The error is an *InvalidRequest.
 func gatewayFromValue(value Value) (*GatewayRequest, error) {
-	if !value.IsObject() {
-		return nil, invalid("", "the request is not a JSON object")
-	}
-	r := &GatewayRequest{Attributes: value.Any().(map[string]any)}
-	for key := range r.Attributes {
-		if !slices.Contains(gatewayKeys, key) {
-			return nil, firstProblem(value, gatewayKeys, checkGatewayKey)
-		}
+	r := new(GatewayRequest)
+	if err := r.Read(value); err != nil {
+		return nil, err
 	}
 	return r, nil
+}
+
+// Read replaces r by the request of a parsed body. The error is an *InvalidRequest.
+func (r *GatewayRequest) Read(value Value) error {
+	if !value.IsObject() {
+		return invalid("", "the request is not a JSON object")
+	}
+	*r = GatewayRequest{sent: value}
+	for key := range value.Members() {
+		if !slices.Contains(gatewayKeys, key) {
+			return firstProblem(value, gatewayKeys, checkGatewayKey)
+		}
+	}
+	return nil
 }
 
 func checkGatewayKey(key string, _ Value) error {

@@ -129,16 +129,18 @@ func (r *Request) Read(value Value) error {
 	if !value.IsObject() {
 		return invalid("", "the request is not a JSON object")
 	}
-	*r = Request{Groups: r.Groups[:0]}
-	hasUser, hasGroups := false, false
+	room, hasUser := r.Groups[:0], false
+	*r = Request{}
 	for key, member := range value.Members() {
-		hasUser, hasGroups = hasUser || key == "user", hasGroups || key == "groups"
+		switch key {
+		case "user":
+			hasUser = true
+		case "groups":
+			r.Groups = room
+		}
 		if err := r.parseMember(key, member); err != nil {
 			return firstProblem(value, accessKeys, new(Request).parseMember)
 		}
-	}
-	if !hasGroups {
-		r.Groups = nil
 	}
 	if !hasUser {
 		return invalid("user", `key "user" is missing`)

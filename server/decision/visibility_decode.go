@@ -14,16 +14,30 @@ func DecodeVisibility(data []byte) (*VisibilityRequest, error) {
 // visibilityFromValue is DecodeVisibility for a parsed body. The error is an
 // *InvalidRequest.
 func visibilityFromValue(value Value) (*VisibilityRequest, error) {
-	if !value.IsObject() {
-		return nil, invalid("", "the request is not a JSON object")
-	}
-	r := &VisibilityRequest{}
-	for key, member := range value.Members() {
-		if err := r.parseMember(key, member); err != nil {
-			return nil, firstProblem(value, visibilityKeys, new(VisibilityRequest).parseMember)
-		}
+	r := new(VisibilityRequest)
+	if err := r.Read(value); err != nil {
+		return nil, err
 	}
 	return r, nil
+}
+
+// Read replaces r by the request of a parsed body, and reuses the room of its groups. The error
+// is an *InvalidRequest.
+func (r *VisibilityRequest) Read(value Value) error {
+	if !value.IsObject() {
+		return invalid("", "the request is not a JSON object")
+	}
+	room := r.Groups[:0]
+	*r = VisibilityRequest{}
+	for key, member := range value.Members() {
+		if key == "groups" {
+			r.Groups = room
+		}
+		if err := r.parseMember(key, member); err != nil {
+			return firstProblem(value, visibilityKeys, new(VisibilityRequest).parseMember)
+		}
+	}
+	return nil
 }
 
 func (r *VisibilityRequest) parseMember(key string, value Value) (err error) {
@@ -35,7 +49,7 @@ func (r *VisibilityRequest) parseMember(key string, value Value) (err error) {
 	case "type":
 		r.Type, err = parseOptionalText(key, value)
 	case "groups":
-		r.Groups, err = parseTexts(key, value)
+		r.Groups, err = appendTexts(r.Groups, key, value)
 	case "serviceAccount":
 		r.ServiceAccount, err = parseServiceAccount(key, value)
 	case "cluster":

@@ -25,6 +25,7 @@ var keyAnswers = ast.StringTerm("answers")
 // Gateway decides a request at the gateway point. The engine decides access requests
 // that authorization rules make as it does at the access point.
 func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	r.Load()
 	d, targets, err := e.gateway(ctx, r)
 	var refused *decision.InvalidRequest
 	switch {

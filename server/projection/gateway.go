@@ -50,17 +50,17 @@ func (p *GatewayKeys) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, 
 	if p.f == nil || !r.IsPlain() {
 		return b, false
 	}
-	request := a.Object("request")
+	request, gateway, route := a.Attribute("request"), a.Attribute("gateway"), a.Attribute("route")
 	for _, name := range [...]string{"namespace", "name", "listener"} {
-		b = appendMember(b, a.Object("gateway"), name)
+		b = appendMember(b, gateway, name)
 	}
 	for _, name := range [...]string{"kind", "namespace", "name", "rule"} {
-		b = appendMember(b, a.Object("route"), name)
+		b = appendMember(b, route, name)
 	}
 	for _, name := range [...]string{"host", "method", "scheme"} {
 		b = appendMember(b, request, name)
 	}
-	b = appendMember(b, a.Object("destination"), "port")
+	b = appendMember(b, a.Attribute("destination"), "port")
 	b = p.appendPath(b, a.URLPath())
 	if p.f.Query {
 		b = appendText(b, a.Query())
@@ -70,7 +70,7 @@ func (p *GatewayKeys) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, 
 	}
 	b = a.appendReads(b, p.headers)
 	// An identity without a value is not an identity.
-	b = append(b, identityMark(a.Object("auth")["identity"]))
+	b = append(b, identityMark(a.Attribute("auth").Member("identity")))
 	return a.appendReads(b, p.reads), true
 }
 
@@ -103,11 +103,11 @@ func (p *GatewayKeys) appendPath(b []byte, path string) []byte {
 	return append(b, absent)
 }
 
-func identityMark(identity any) byte {
-	switch identity {
-	case nil:
+func identityMark(identity decision.Attribute) byte {
+	switch {
+	case identity.IsNull():
 		return absent
-	case false:
+	case identity.IsFalse():
 		return unnamed
 	}
 	return firstLength
@@ -118,7 +118,7 @@ type attributes struct{ *decision.GatewayRequest }
 
 // appendRead appends the value of a path that policies read, and perhaps more.
 func (a attributes) appendRead(b []byte, steps []string) []byte {
-	request := a.Object("request")
+	request := a.Attribute("request")
 	switch steps[0] {
 	case "request":
 		return a.appendOfRequest(b, request, steps[1:])
@@ -126,20 +126,20 @@ func (a attributes) appendRead(b []byte, steps []string) []byte {
 		if len(steps) > 3 && steps[1] == "request" {
 			return a.appendOfRequest(b, request, steps[3:])
 		}
-		return appendJSON(appendJSON(b, request), a.Object("source"))
+		return appendAttribute(appendAttribute(b, request), a.Attribute("source"))
 	case "auth":
 		if len(steps) == 1 {
-			return appendJSON(b, a.Object("auth"))
+			return appendAttribute(b, a.Attribute("auth"))
 		}
 		if steps[1] == "identity" || steps[1] == "metadata" {
-			return appendStep(b, a.Object("auth"), steps[1:])
+			return appendStep(b, a.Attribute("auth"), steps[1:])
 		}
 		return b // results of rules
 	}
-	return appendStep(b, a.Object(steps[0]), steps[1:])
+	return appendStep(b, a.Attribute(steps[0]), steps[1:])
 }
 
-func (a attributes) appendOfRequest(b []byte, request map[string]any, steps []string) []byte {
+func (a attributes) appendOfRequest(b []byte, request decision.Attribute, steps []string) []byte {
 	switch {
 	case steps[0] == "headers" && len(steps) > 1:
 		return appendHeader(b, request, steps[1])
@@ -152,41 +152,46 @@ func (a attributes) appendOfRequest(b []byte, request map[string]any, steps []st
 }
 
 // appendStep appends the value at the end of the steps, and all of a list on the way.
-func appendStep(b []byte, object map[string]any, steps []string) []byte {
+func appendStep(b []byte, object decision.Attribute, steps []string) []byte {
 	if len(steps) == 0 {
-		return appendJSON(b, object)
+		return appendAttribute(b, object)
 	}
-	value, found := object[steps[0]]
-	if inner, isObject := value.(map[string]any); isObject && len(steps) > 1 {
-		return appendStep(b, inner, steps[1:])
+	value := object.Member(steps[0])
+	if value.IsObject() && len(steps) > 1 {
+		return appendStep(b, value, steps[1:])
 	}
-	if !found {
+	if value.IsAbsent() {
 		return append(b, absent)
 	}
-	return appendJSON(append(b, unnamed), value)
+	return appendAttribute(append(b, unnamed), value)
+}
+
+// appendAttribute is appendJSON for an attribute; an absent one is as null.
+func appendAttribute(b []byte, value decision.Attribute) []byte {
+	return append(value.AppendJSON(b), '\n')
 }
 
 // appendMember appends a scalar member; an absent one is as null.
-func appendMember(b []byte, object map[string]any, name string) []byte {
-	if text, ok := object[name].(string); ok {
+func appendMember(b []byte, object decision.Attribute, name string) []byte {
+	value := object.Member(name)
+	if text, ok := value.Text(); ok {
 		return appendText(b, text)
 	}
-	return appendJSON(append(b, absent), object[name])
+	return appendAttribute(append(b, absent), value)
 }
 
 // appendHeader appends a header. Of names that differ only in case, the first in byte
 // order counts.
-func appendHeader(b []byte, request map[string]any, lower string) []byte {
-	headers, _ := request["headers"].(map[string]any)
-	first, found := "", false
-	for name := range headers {
+func appendHeader(b []byte, request decision.Attribute, lower string) []byte {
+	first, text, found := "", "", false
+	for name, value := range request.Member("headers").Members() {
 		if strings.ToLower(name) == lower && (!found || name < first) {
 			first, found = name, true
+			text, _ = value.Text()
 		}
 	}
 	if !found {
 		return append(b, absent)
 	}
-	value, _ := headers[first].(string)
-	return appendText(append(b, unnamed), value)
+	return appendText(append(b, unnamed), text)
 }

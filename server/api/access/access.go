@@ -81,14 +81,19 @@ func NewAsked() *Asked {
 	return q
 }
 
-// Release drops what the request refers to, and room for unusually many groups.
+// Release drops what the request refers to.
 func (q *Asked) Release() {
+	q.Request, q.completed, q.answer = decision.Request{Groups: Room(q.Groups)}, nil, decision.Decision{}
+}
+
+// Room returns the empty room of a list. That of an unusually long list is dropped.
+func Room(list []string) []string {
 	const most = 64
-	groups := q.Groups[:cap(q.Groups)]
-	if clear(groups); len(groups) > most {
-		groups = nil
+	if cap(list) > most {
+		return nil
 	}
-	q.Request, q.completed, q.answer = decision.Request{Groups: groups[:0]}, nil, decision.Decision{}
+	clear(list[:cap(list)])
+	return list[:0]
 }
 
 // Decide implements decision.Question.
