@@ -111,10 +111,8 @@ func (v Value) IsObject() bool { return v.kind() == '{' }
 // IsArray reports whether v is an array.
 func (v Value) IsArray() bool { return v.kind() == '[' }
 
-// IsEmpty reports whether v is an object or an array without a value.
-func (v Value) IsEmpty() bool {
-	return (v.IsObject() || v.IsArray()) && v.node().next == v.at+1
-}
+// IsEmptyObject reports whether v is an object without members.
+func (v Value) IsEmptyObject() bool { return v.IsObject() && v.node().next == v.at+1 }
 
 // IsBool reports whether v is true or false.
 func (v Value) IsBool() bool { return v.kind() == 't' || v.kind() == 'f' }

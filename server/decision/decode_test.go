@@ -115,6 +115,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"extra null inside", with(`"extra":{"k":null}`), "extra", `"k"`},
 		{"pod a list", with(`"pod":[]`), "pod", "object"},
 		{"attributes a string", with(`"attributes":"a"`), "attributes", "object"},
+		{"attributes an empty list", with(`"attributes":[]`), "attributes", "object"},
 		{"a number for a name", with(`"name":7`), "name", "string"},
 		{"a byte that is not UTF-8", with(`"name":"` + "\xff" + `"`), "", "UTF-8"},
 		{"a rune cut short", with(`"name":"` + "\xe2\x82" + `"`), "", "UTF-8"},

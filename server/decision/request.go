@@ -178,7 +178,7 @@ func (r *Request) parseMember(key string, value Value) (err error) {
 	case "pod":
 		r.Pod, err = parseObject(key, value)
 	case "attributes":
-		if !value.IsEmpty() {
+		if !value.IsEmptyObject() { // most requests have one
 			r.Attributes, err = parseObject(key, value)
 		}
 	default:
