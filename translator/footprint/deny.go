@@ -89,11 +89,12 @@ func (f *Access) attribute(of rule.Attribute) *Attribute {
 		return &f.APIGroups
 	case rule.Name:
 		return &f.Names
-	case rule.Target, rule.Path, rule.Namespace, rule.NamespaceLabels:
+	default: // targets, paths, namespaces and their labels are more than one text
+		if i, ok := of.ScopeIndex(); ok {
+			return f.Scope()[i]
+		}
 		return nil
 	}
-	i, _ := of.ScopeIndex()
-	return f.Scope()[i]
 }
 
 func addResources(f *Access, resources []tables.DenyResource) {
