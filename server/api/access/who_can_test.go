@@ -14,7 +14,13 @@ import (
 
 func activate(t *testing.T, documents string, o engine.Options) decision.Policies {
 	t.Helper()
-	snapshot := source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(documents))}}
+	return activateFor(t, "", documents, o)
+}
+
+// activateFor activates documents for a cluster, or for all.
+func activateFor(t *testing.T, cluster, documents string, o engine.Options) decision.Policies {
+	t.Helper()
+	snapshot := source.Snapshot{Cluster: cluster, Files: []source.File{source.NewFile("p.yaml", []byte(documents))}}
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
 	if result == nil {
 		t.Fatal(list)
@@ -54,6 +60,19 @@ func TestAskWhoCan(t *testing.T) {
 	}
 	if want := []Exception{{Kind: "User", Name: "edgar", Step: 5}}; !slices.Equal(got.Except, want) {
 		t.Errorf("got exceptions %v, want %v", got.Except, want)
+	}
+}
+
+// A revision of one cluster lists only those who are allowed there.
+func TestAskWhoCanOfAnotherCluster(t *testing.T) {
+	e := activateFor(t, "prod", `{apiVersion: writ.dev/v1, kind: Role, metadata: {name: r, namespace: master}, rules: [{verbs: [get], resourceKinds: [services]}]}
+---
+{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: r, namespace: master}, roleRef: {name: r}, userNames: [alice]}
+`, engine.Options{})
+	for cluster, want := range map[string]int{"prod": 1, "": 1, "test": 0} {
+		if got := AskWhoCan(t.Context(), e, &decision.Request{Verb: "get", Resource: "services", Cluster: cluster}); len(got.Users) != want {
+			t.Errorf("cluster %q: got %+v, want %d users", cluster, got, want)
+		}
 	}
 }
 
