@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -46,8 +47,14 @@ func (allPoints) Gateway(context.Context, *decision.GatewayRequest) (decision.Ga
 	return decision.GatewayDecision{Allowed: true, Revision: fixedRevision}, nil
 }
 
-func (p allPoints) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
-	return p.keys.GatewayKey(b, r)
+func (p allPoints) Key(b []byte, q decision.Question) ([]byte, bool) {
+	switch q := q.(type) {
+	case *decision.GatewayRequest:
+		return p.keys.GatewayKey(b, q)
+	case *decision.VisibilityRequest:
+		return q.AppendKey(b), true
+	}
+	return p.fixed.Key(b, q)
 }
 
 // A cached answer allocates a copy of its body, from which all texts are cut, and nothing for
@@ -75,11 +82,14 @@ func TestCachedAnswersAllocateLittle(t *testing.T) {
 		r.Host = "localhost"
 		r.Header.Set("Content-Type", "application/json")
 		w := &discard{header: http.Header{}}
-		got := testing.AllocsPerRun(1000, func() {
-			body.Reset(row.body)
-			clear(w.header)
-			h.ServeHTTP(w, r)
-		})
+		got := math.Inf(1)
+		for range 40 { // what other tests have left running allocates too
+			got = min(got, testing.AllocsPerRun(20, func() {
+				body.Reset(row.body)
+				clear(w.header)
+				h.ServeHTTP(w, r)
+			}))
+		}
 		if w.status != http.StatusOK {
 			t.Fatalf("%s: got status %d", row.path, w.status)
 		}
