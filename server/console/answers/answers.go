@@ -100,6 +100,8 @@ type revision struct {
 	// read is the snapshot that the revision is made of, whose files are shared with the
 	// source; nil for a bundle, and for a revision whose documents were not read again.
 	read *source.Snapshot
+	// isRead is true once it is known what read is, shortly after the revision is active.
+	isRead bool
 
 	indexing sync.Once // of policies
 	policies *visibility.Policies
@@ -212,6 +214,9 @@ func (x *Explorer) Attempted(a Attempt) {
 		}
 	case a.Read && a.Err == nil && x.accepted != nil:
 		x.attempt = x.accepted
+	}
+	if x.active != nil {
+		x.active.isRead = true
 	}
 	if x.active != nil && a.Err == nil && a.Files != nil && x.active.id == a.Revision {
 		x.active.texts.set(a.Files, a.Documents, a.Origins)

@@ -60,7 +60,7 @@ func (v *viewer) Propose(ctx context.Context, c console.Caller, p *console.Propo
 // reference, or none. The list has what of the reference cannot be read.
 func (v *viewer) baseOf(ctx context.Context, p *console.Proposal) (*source.Snapshot, diag.List, error) {
 	v.x.mu.Lock()
-	read := v.revision.read
+	read, isRead := v.revision.read, v.revision.isRead
 	v.x.mu.Unlock()
 	switch {
 	case p.Ref != "" && p.Whole:
@@ -71,6 +71,8 @@ func (v *viewer) baseOf(ctx context.Context, p *console.Proposal) (*source.Snaps
 		return nil, nil, unfit("source", "is only for a ref")
 	case read != nil:
 		return read, nil, nil
+	case !p.Whole && !isRead:
+		return nil, nil, console.Errorf(console.NotReady, "the revision has just become active")
 	case !p.Whole:
 		return nil, nil, &console.Error{Reason: console.Invalid, Field: "whole", Message: "the texts of the served documents are not known here, as they are not for a bundle or after a rollback: send all documents, with \"whole\": true"}
 	}

@@ -123,8 +123,12 @@ func TestProposalsThatAreRefused(t *testing.T) {
 func TestProposalsBesideABundle(t *testing.T) {
 	s := newSite(t, proposalDocuments)
 	s.explorer.Activate(s.bundle)
-	s.explorer.Attempted(Attempt{Activated: true, Revision: s.active.Revision(), Source: "bundle"})
 	p := console.Proposal{Documents: []console.ProposedFile{proposalFile("roles.yaml", "", "")}}
+	var early *console.Error
+	if _, err := s.explorer.Now().Propose(t.Context(), console.Caller{SeesAll: true}, &p); !errors.As(err, &early) || early.Reason != console.NotReady {
+		t.Errorf("before it is known which texts there are: got %v", err)
+	}
+	s.explorer.Attempted(Attempt{Activated: true, Revision: s.active.Revision(), Source: "bundle"})
 	_, err := s.explorer.Now().Propose(t.Context(), console.Caller{SeesAll: true}, &p)
 	if err == nil || !strings.Contains(err.Error(), `"whole": true`) {
 		t.Errorf("got %v", err)
