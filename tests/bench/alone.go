@@ -30,7 +30,7 @@ func measureAlone(r *results, w *world, o options) error {
 	}
 	r.printf("  %-34s %10.2f x that of %d bindings\n", "uncached decision over HTTP", many.cpu/base.cpu, few)
 	r.reached(many.cpu/base.cpu, goalAloneCost, w.n)
-	return reloads(r, w, 1)
+	return reloads(r, w, 3) // a collection of the heap may fall into one
 }
 
 // fromBundle builds a bundle and returns what decisions of a server with it cost.
