@@ -19,12 +19,11 @@ type bounded struct {
 	refused func()
 
 	deadlines *deadlines
-	closing   sync.Once
 }
 
 // Close closes the listener, and not its connections, whose deadlines still hold.
 func (l *bounded) Close() error {
-	l.closing.Do(l.deadlines.close)
+	l.deadlines.close()
 	return l.Listener.Close()
 }
 

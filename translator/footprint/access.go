@@ -42,7 +42,7 @@ type Access struct {
 	Anything bool `json:"anything,omitempty"`
 }
 
-// Scope returns what is told apart of tables.ScopeAttributes, in their order.
+// Scope returns the attributes of f for tables.ScopeAttributes, in their order.
 func (f *Access) Scope() [len(tables.ScopeAttributes)]*Attribute {
 	return [...]*Attribute{tables.ScopeCluster: &f.Clusters, tables.ScopeTenant: &f.Tenants, tables.ScopeSession: &f.Sessions, tables.ScopeEscalation: &f.Escalations}
 }

@@ -31,7 +31,7 @@ var (
 	Textf = gomponents.Textf
 	// If is a node if a condition holds, and Iff one that is made only then.
 	If, Iff = gomponents.If, gomponents.Iff
-	// Picture is an SVG picture whose maker escaped what it says.
+	// Picture is SVG markup whose texts are already escaped.
 	Picture = gomponents.Raw
 )
 
