@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/tests/revisions"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -44,17 +43,9 @@ spec:
 func activate(t *testing.T, documents string, o engine.Options) *engine.Engine {
 	t.Helper()
 	snapshot := source.Snapshot{Files: []source.File{source.NewFile("p.yaml", []byte(documents))}}
-	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
-	if result == nil {
+	e, list := revisions.Engine(t, snapshot, o)
+	if e == nil {
 		t.Fatal(list)
-	}
-	b, err := bundles.Build(result, bundles.BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.Activate(t.Context(), b, o)
-	if err != nil {
-		t.Fatal(err)
 	}
 	return e
 }

@@ -42,7 +42,18 @@ func OfFiles(t *testing.T, files []source.File) (*diff.Side, diag.List) {
 
 func activated(t *testing.T, files []source.File, o engine.Options) (*diff.Side, diag.List) {
 	t.Helper()
-	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), source.Snapshot{Files: files})
+	e, list := Engine(t, source.Snapshot{Files: files}, o)
+	if e == nil {
+		return nil, list
+	}
+	return &diff.Side{World: statement.Of(e), Judge: judge.Of(e)}, list
+}
+
+// Engine translates the documents of a snapshot and activates them. It returns nil and the
+// diagnostics if they have errors.
+func Engine(t *testing.T, snapshot source.Snapshot, o engine.Options) (*engine.Engine, diag.List) {
+	t.Helper()
+	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), snapshot)
 	if result == nil {
 		return nil, list
 	}
@@ -54,7 +65,7 @@ func activated(t *testing.T, files []source.File, o engine.Options) (*diff.Side,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &diff.Side{World: statement.Of(e), Judge: judge.Of(e)}, list
+	return e, list
 }
 
 // Random makes random documents of the families of the point access.
