@@ -24,7 +24,7 @@ func checkPath(path string) error {
 	if !fs.ValidPath(path) || strings.ContainsAny(path, "\\\x00\n\r") {
 		return fmt.Errorf("%q: must be a relative path within the bundle", path)
 	}
-	for _, part := range strings.Split(path, "/") {
+	for part := range strings.SplitSeq(path, "/") {
 		if strings.HasPrefix(part, ".") {
 			return fmt.Errorf("%q: unknown kind of file in a bundle", path)
 		}

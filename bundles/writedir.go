@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -80,10 +81,8 @@ func checkReplaceable(path string) (exists bool, err error) {
 	if len(files) == 0 {
 		return true, nil
 	}
-	for _, file := range files {
-		if file == ManifestPath {
-			return true, nil
-		}
+	if slices.Contains(files, ManifestPath) {
+		return true, nil
 	}
 	return false, fmt.Errorf("%s exists and is not a bundle: it has no %s", path, ManifestPath)
 }

@@ -119,8 +119,7 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, out
 // pauseAfter returns how long to wait before the next attempt, between wait and twice as
 // long, and whether there may be one.
 func pauseAfter(err error, header http.Header, wait time.Duration) (time.Duration, bool) {
-	var final *finalError
-	if errors.As(err, &final) {
+	if _, ok := errors.AsType[*finalError](err); ok {
 		return 0, false
 	}
 	wait += rand.N(wait)

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -27,9 +28,7 @@ func answering(t *testing.T, header http.Header, statuses ...int) (*httptest.Ser
 		case statuses[n] == 0:
 			panic(http.ErrAbortHandler)
 		default:
-			for name, values := range header {
-				w.Header()[name] = values
-			}
+			maps.Copy(w.Header(), header)
 			w.WriteHeader(statuses[n])
 			_, _ = w.Write([]byte(`{"detail":"no","field":"verb","error":{"code":"invalid_request","message":"no"}}`))
 		}

@@ -290,7 +290,7 @@ func TestVerifyEndpoint(t *testing.T) {
 	} {
 		code, body := r.verify(row.body)
 		status, rest, _ := strings.Cut(row.want, " ")
-		for _, want := range strings.Split(rest, `" "`) {
+		for want := range strings.SplitSeq(rest, `" "`) {
 			if status != strconv.Itoa(code) || !strings.Contains(body, strings.Trim(want, `"`)) {
 				t.Errorf("%s: got %d %s, want %s", row.name, code, body, row.want)
 			}

@@ -24,7 +24,7 @@ func fuzz(f *testing.F, file string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		for _, part := range bytes.Split(content, []byte("\n---\n")) {
+		for part := range bytes.SplitSeq(content, []byte("\n---\n")) {
 			f.Add(part) // small seeds change faster
 		}
 	}

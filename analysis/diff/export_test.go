@@ -24,12 +24,7 @@ func (r *Report) Fits(k *Class, object map[string]any, principals []string) bool
 			return false
 		}
 	}
-	for _, m := range found.except {
-		if fits(m) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(found.except, fits)
 }
 
 // Break returns a copy of a report in which the class at an index is wrong, or false if it

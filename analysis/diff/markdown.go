@@ -80,7 +80,7 @@ func (r *Report) markdown(shown int, classes map[string]*Class, blocks []string)
 		out.Addf("Note: %s", EscapeMarkdown(note))
 		out.Addf("")
 	}
-	for _, line := range strings.Split(strings.TrimSpace(r.Claim()), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(r.Claim()), "\n") {
 		out.Addf("%s", EscapeMarkdown(line))
 	}
 	return out.String()

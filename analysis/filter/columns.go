@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -57,9 +56,9 @@ func (e *ColumnsError) Error() string { return e.Field + " " + e.Message }
 // reader reads the member "columns". The first problem is kept.
 type reader struct{ err *ColumnsError }
 
-func (r *reader) refuse(at, format string, args ...any) {
+func (r *reader) refuse(at, message string) {
 	if r.err == nil {
-		r.err = &ColumnsError{at, fmt.Sprintf(format, args...)}
+		r.err = &ColumnsError{at, message}
 	}
 }
 

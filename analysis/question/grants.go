@@ -2,6 +2,7 @@ package question
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/statement"
@@ -30,9 +31,7 @@ func (a *Asker) Grants(ctx context.Context, user string, groups []string, namesp
 		open      []string
 	}{{namespace, []string{"verb", "apiGroup", "resource", "subresource", "name"}}, {"", []string{"verb", "path"}}} {
 		q := &Question{User: user, Groups: groups, Stated: map[string]any{"namespace": at.namespace}}
-		for key, value := range stated {
-			q.Stated[key] = value
-		}
+		maps.Copy(q.Stated, stated)
 		q.Open = slices.DeleteFunc(append(Facts(), at.open...), func(key string) bool { _, known := stated[key]; return known })
 		if err := a.grants(ctx, q, user, out); err != nil {
 			return nil, err

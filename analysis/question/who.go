@@ -419,7 +419,7 @@ func below(own []*statement.Statement, t *statement.Statement) []*statement.Stat
 func (a *Asker) allowed(ctx context.Context, q *Question, t *statement.Statement, deny, denials []*statement.Statement, principals []string) (found map[string]any, unsure bool, err error) {
 	exceptions := slices.DeleteFunc(slices.Concat(deny, denials), func(s *statement.Statement) bool { return s.Step >= t.Step || statement.AreApart(t, s) })
 	if r := q.find([]*statement.Statement{t}, exceptions, principals); r != nil {
-		if found, err = a.probe(ctx, r, t, principals); found != nil || err != nil {
+		if found, err = a.probe(ctx, r, t); found != nil || err != nil {
 			return found, false, err
 		}
 		unsure = isCode(t)
@@ -432,7 +432,7 @@ func (a *Asker) allowed(ctx context.Context, q *Question, t *statement.Statement
 	if r == nil {
 		return nil, unsure, nil
 	}
-	found, err = a.probe(ctx, r, t, principals)
+	found, err = a.probe(ctx, r, t)
 	return found, unsure || isCode(t) || slices.ContainsFunc(exceptions, isCode), err
 }
 
@@ -441,7 +441,7 @@ func (a *Asker) allowed(ctx context.Context, q *Question, t *statement.Statement
 func isCode(s *statement.Statement) bool { return s.Opaque != "" && s.Opaque != statement.WhyPod }
 
 // probe returns the first variant of a request that the engine allows.
-func (a *Asker) probe(ctx context.Context, r *statement.Request, t *statement.Statement, principals []string) (map[string]any, error) {
+func (a *Asker) probe(ctx context.Context, r *statement.Request, t *statement.Statement) (map[string]any, error) {
 	for _, object := range statement.Variants(a.World, r, t, statement.MaxOpaqueTries) {
 		v, err := a.Judge(ctx, statement.PointAccess, statement.Encode(object))
 		if err != nil {

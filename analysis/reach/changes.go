@@ -3,6 +3,7 @@ package reach
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,9 +58,7 @@ func (c *change) metadata() map[string]any {
 // written returns the document, or what identifies one that is gone.
 func (c *change) written() map[string]any {
 	out := map[string]any{"apiVersion": c.apiVersion, "kind": c.kind, "metadata": c.metadata()}
-	for key, value := range c.document {
-		out[key] = value
-	}
+	maps.Copy(out, c.document)
 	return out
 }
 

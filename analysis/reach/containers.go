@@ -61,11 +61,11 @@ func (x *expansion) policy(namespace string) bool {
 	i := slices.IndexFunc(x.g.o.Containers, func(c access.Container) bool { return c.Kind == kindPolicy && c.Namespace == namespace })
 	found := false
 	if i < 0 {
-		found = x.takes(&h, t, false)
+		found = x.takes(&h, t)
 	} else {
 		name, members = x.g.o.Containers[i].Name, tables.Entries(append(members, x.g.o.Containers[i].Members...))
 		for _, verb := range edits {
-			if t.verb, t.name = verb, name; x.takes(&h, t, false) {
+			if t.verb, t.name = verb, name; x.takes(&h, t) {
 				found = true
 				break
 			}
@@ -117,7 +117,7 @@ func (x *expansion) policyBindingOf(namespace, of string) bool {
 		if t.verb = verb; exists {
 			t.name = of
 		}
-		if !x.takes(&h, t, false) {
+		if !x.takes(&h, t) {
 			continue
 		}
 		roles := x.originRoles(func(in string) bool { return in == of })
@@ -137,7 +137,7 @@ func (x *expansion) policyBindingOf(namespace, of string) bool {
 	}
 	h := hop{edge: "edit-documents"}
 	t.verb, t.name, c.document = "delete", of, nil
-	if exists && x.deniesBy(namespace, members) && !x.isNeeded(namespace, of, members) && x.takes(&h, t, false) {
+	if exists && x.deniesBy(namespace, members) && !x.isNeeded(namespace, of, members) && x.takes(&h, t) {
 		x.change(h, c)
 	}
 	return false

@@ -36,7 +36,7 @@ func (x *expansion) documents() {
 		name := deny.Policies[i].Name
 		for _, verb := range verbs {
 			h := hop{edge: "edit-documents"}
-			if !x.takes(&h, target{verb: verb, group: denyGroup, resource: "denypolicies", name: name}, false) {
+			if !x.takes(&h, target{verb: verb, group: denyGroup, resource: "denypolicies", name: name}) {
 				continue
 			}
 			c := change{apiVersion: denyVersion, kind: kindDenyPolicy, name: name}
@@ -123,7 +123,7 @@ func (x *expansion) originRole(namespace string) bool {
 		}
 		for _, verb := range edits {
 			h := hop{edge: "edit-documents"}
-			if x.takes(&h, target{verb: verb, group: writGroup, resource: "roles", namespace: namespace, name: role.Name}, false) {
+			if x.takes(&h, target{verb: verb, group: writGroup, resource: "roles", namespace: namespace, name: role.Name}) {
 				x.change(h, newRole("", namespace, role.Name))
 				isCertain = isCertain || held[key] && h.class == Certain
 				break
@@ -131,7 +131,7 @@ func (x *expansion) originRole(namespace string) bool {
 		}
 	}
 	h := hop{edge: "edit-documents"}
-	if !isCertain && hasPolicy && x.mayWrite(writGroup, "rolebindings") && x.takes(&h, target{verb: "create", group: writGroup, resource: "roles", namespace: namespace}, false) {
+	if !isCertain && hasPolicy && x.mayWrite(writGroup, "rolebindings") && x.takes(&h, target{verb: "create", group: writGroup, resource: "roles", namespace: namespace}) {
 		x.change(h, newRole("", namespace, newName))
 	}
 	return isCertain
@@ -151,7 +151,7 @@ func (x *expansion) originDenials() {
 		}
 		for _, verb := range append([]string{"delete"}, edits...) {
 			h := hop{edge: "edit-documents"}
-			if !x.takes(&h, target{verb: verb, group: writGroup, resource: "rolebindings", namespace: b.Namespace, name: b.Name}, false) {
+			if !x.takes(&h, target{verb: verb, group: writGroup, resource: "rolebindings", namespace: b.Namespace, name: b.Name}) {
 				continue
 			}
 			c := change{apiVersion: writVersion, kind: kindRoleBinding, namespace: b.Namespace, name: b.Name}

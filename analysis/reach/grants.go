@@ -147,7 +147,7 @@ func (x *expansion) bind(namespace string) bool {
 			if existing.Role == "" && h.requests[0].verb != "create" {
 				h.class, h.assumes = max(h.class, Assumed), []string{"there is a binding of that role"}
 			}
-			if !x.takes(&h, target{verb: "bind", group: rbacGroup, resource: plurals[role.Kind], namespace: namespace, name: role.Name}, false) {
+			if !x.takes(&h, target{verb: "bind", group: rbacGroup, resource: plurals[role.Kind], namespace: namespace, name: role.Name}) {
 				continue
 			}
 			c := newBinding(role, namespace, written.name, x.n.identity.own())
@@ -202,11 +202,11 @@ func (x *expansion) escalate(namespace string) bool {
 	for _, role := range candidates {
 		h, found := hop{edge: "escalate"}, false
 		for _, verb := range edits {
-			if found = x.takes(&h, target{verb: verb, group: rbacGroup, resource: plurals[kind], namespace: namespace, name: role.Name}, false); found {
+			if found = x.takes(&h, target{verb: verb, group: rbacGroup, resource: plurals[kind], namespace: namespace, name: role.Name}); found {
 				break
 			}
 		}
-		if !found || !x.takes(&h, target{verb: "escalate", group: rbacGroup, resource: plurals[kind], namespace: namespace, name: role.Name}, false) {
+		if !found || !x.takes(&h, target{verb: "escalate", group: rbacGroup, resource: plurals[kind], namespace: namespace, name: role.Name}) {
 			continue
 		}
 		x.change(h, newRole(kind, namespace, role.Name))
@@ -243,7 +243,7 @@ func (x *expansion) newRole(kind, namespace string) {
 	}
 	h := hop{edge: "escalate"}
 	for _, verb := range []string{"create", "escalate"} {
-		if !x.takes(&h, target{verb: verb, group: rbacGroup, resource: plurals[kind], namespace: namespace}, false) {
+		if !x.takes(&h, target{verb: verb, group: rbacGroup, resource: plurals[kind], namespace: namespace}) {
 			return
 		}
 	}

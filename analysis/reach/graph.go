@@ -323,8 +323,8 @@ func (x *expansion) places(t target) []string {
 }
 
 // takes collects the requests of one hop.
-func (x *expansion) takes(h *hop, t target, anyName bool) bool {
-	v := x.verdict(t, anyName, h.facts)
+func (x *expansion) takes(h *hop, t target) bool {
+	v := x.verdict(t, false, h.facts)
 	if v.class == never {
 		return false
 	}

@@ -227,7 +227,7 @@ func (x *expansion) tokens() {
 			}
 			h := hop{edge: "token"}
 			t.namespace, t.name = at, name
-			if x.takes(&h, t, false) {
+			if x.takes(&h, t) {
 				x.add(h, x.to(identityOf(accountUser(at, name)), x.g.seenBy(nil, x.n.world)))
 			}
 		}

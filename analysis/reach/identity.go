@@ -3,6 +3,7 @@ package reach
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -125,9 +126,7 @@ func (i *Identity) request(r map[string]any) map[string]any {
 	if i.Escalation != "" {
 		out["escalation"] = i.Escalation
 	}
-	for key, value := range r {
-		out[key] = value
-	}
+	maps.Copy(out, r)
 	return out
 }
 

@@ -94,26 +94,23 @@ func (g *graph) isApart(w *world, group string) bool {
 func (x *expansion) impersonations() {
 	asLegacy := make(map[string]bool)
 	for _, mode := range modes {
-		ask := func(resource, sub, namespace, name string) (target, hop, bool) {
-			t := target{verb: mode.verb, group: mode.group, resource: resource, sub: sub, namespace: namespace, name: name}
-			if sub != "" {
-				t.group = authentication
-			}
+		ask := func(resource, namespace, name string) (hop, bool) {
+			t := target{verb: mode.verb, group: mode.group, resource: resource, namespace: namespace, name: name}
 			var h hop
-			ok := x.takes(&h, t, false)
-			return t, h, ok
+			ok := x.takes(&h, t)
+			return h, ok
 		}
 		var users []string
 		if mode.users && !x.isLocal && x.mayAskIn("", mode.verb, mode.group, "users") {
 			for _, user := range append([]string{standIn}, slices.Concat(x.g.users, x.g.nodeUsers)...) {
-				if _, _, ok := ask("users", "", "", user); ok && (mode.name == legacy || !strings.HasPrefix(user, nodePrefix)) {
+				if _, ok := ask("users", "", user); ok && (mode.name == legacy || !strings.HasPrefix(user, nodePrefix)) {
 					users = append(users, user)
 				}
 			}
 		}
 		if mode.nodes && !x.isLocal && x.mayAskIn("", mode.verb, mode.group, "nodes") {
 			for _, user := range append([]string{nodePrefix + standIn}, x.g.nodeUsers...) {
-				if _, _, ok := ask("nodes", "", "", strings.TrimPrefix(user, nodePrefix)); ok {
+				if _, ok := ask("nodes", "", strings.TrimPrefix(user, nodePrefix)); ok {
 					users = append(users, user)
 				}
 			}
@@ -121,7 +118,7 @@ func (x *expansion) impersonations() {
 		if mode.accounts && x.mayAsk(mode.verb, mode.group, "serviceaccounts") {
 			for _, account := range x.accounts {
 				at, name, _ := strings.Cut(account, ":")
-				if _, _, ok := ask("serviceaccounts", "", at, name); ok {
+				if _, ok := ask("serviceaccounts", at, name); ok {
 					users = append(users, statement.AccountPrefix+account)
 				}
 			}
@@ -133,7 +130,7 @@ func (x *expansion) impersonations() {
 		uncertain := make(map[string]bool)
 		if mode.users && x.mayAskIn("", mode.verb, mode.group, "groups") {
 			for _, group := range x.g.groups {
-				if _, h, ok := ask("groups", "", "", group); ok && group != authenticated && (mode.name == legacy || group != masters) {
+				if h, ok := ask("groups", "", group); ok && group != authenticated && (mode.name == legacy || group != masters) {
 					groups = append(groups, group)
 					uncertain[group] = h.class != Certain
 				}
@@ -218,7 +215,7 @@ func (x *expansion) impersonate(mode, verb, group string, c combination, extra [
 		}
 	}
 	for _, t := range all {
-		if !x.takes(&h, t, false) {
+		if !x.takes(&h, t) {
 			return false
 		}
 	}

@@ -125,7 +125,7 @@ func begin(o *Options) (*search, error) {
 		}
 	}
 	for _, from := range o.From {
-		for _, p := range strings.Split(from, ",") {
+		for p := range strings.SplitSeq(from, ",") {
 			if !isPrincipal(p) {
 				return nil, &InputError{"from", fmt.Sprintf("subject %q: must be user:NAME or group:NAME, several joined by commas", from)}
 			}

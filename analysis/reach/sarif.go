@@ -15,7 +15,7 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 	levels := [...]string{Certain: "error", Assumed: "warning", Possible: "note"}
 	about := [...]string{Certain: "A subject can become another one by its requests alone", Assumed: "A subject can become another one if something exists or runs",
 		Possible: "A subject may become another one, depending on what documents cannot know"}
-	for class := Certain; class < never; class++ {
+	for class := range never {
 		text := map[string]any{"text": about[class]}
 		rules = append(rules, map[string]any{"id": "reach-" + class.String(), "shortDescription": text, "fullDescription": text, "help": text})
 	}

@@ -130,12 +130,12 @@ func (x *expansion) escalations() {
 		for _, name := range names {
 			h := hop{edge: "edit-documents"}
 			t := target{verb: "create", group: denyGroup, resource: "breakglassescalations", namespace: namespace}
-			if name == newName && !x.takes(&h, t, false) {
+			if name == newName && !x.takes(&h, t) {
 				continue
 			}
 			if t.name = name; name != newName && !slices.ContainsFunc(edits, func(verb string) bool {
 				t.verb = verb
-				return x.takes(&h, t, false)
+				return x.takes(&h, t)
 			}) {
 				continue
 			}
@@ -211,7 +211,7 @@ func (g *graph) grant() bool {
 // approver returns an identity that a requester reaches and that may approve: the one of the
 // best class.
 func (g *graph) approver(w wish) (*Identity, Class) {
-	for class := Certain; class < never; class++ {
+	for class := range never {
 		seen := map[*node]bool{w.n: true}
 		for queue := []*node{w.n}; len(queue) > 0; queue = queue[1:] {
 			if i := queue[0].identity; i != nil && queue[0] != w.n && !i.sink && i.Acting == nil && w.l.mayApprove(i) {

@@ -235,7 +235,7 @@ func alphabet(automata []automaton) []rune {
 			if inst.Op != syntax.InstRune && inst.Op != syntax.InstRune1 {
 				continue
 			}
-			for j := 0; j < len(inst.Rune); j++ {
+			for j := range len(inst.Rune) {
 				cuts = append(cuts, inst.Rune[j], inst.Rune[j]+1)
 			}
 		}
@@ -252,7 +252,7 @@ func alphabet(automata []automaton) []rune {
 			out = append(out, c)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b rune) int { return int(ugliness(a)) - int(ugliness(b)) })
+	slices.SortStableFunc(out, func(a, b rune) int { return ugliness(a) - ugliness(b) })
 	return out
 }
 

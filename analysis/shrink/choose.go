@@ -191,9 +191,8 @@ func (c *choice) takeBack() {
 	}
 	for again := true; again; {
 		again = false
-		for i := len(c.model.bindings) - 1; i >= 0; i-- {
-			for j := len(c.model.bindings[i].subjects) - 1; j >= 0; j-- {
-				s := c.model.bindings[i].subjects[j]
+		for _, b := range slices.Backward(c.model.bindings) {
+			for _, s := range slices.Backward(b.subjects) {
 				if s.fixed != "" || !c.subjects[s] {
 					continue
 				}
@@ -224,12 +223,12 @@ func (c *choice) takeBack() {
 // pools returns those of roles that may change, the last first.
 func (m *Model) pools() []*pool {
 	var out []*pool
-	for i := len(m.roles) - 1; i >= 0; i-- {
-		if m.roles[i].fixed != "" {
+	for _, role := range slices.Backward(m.roles) {
+		if role.fixed != "" {
 			continue
 		}
 		var met []*pool
-		for _, r := range m.roles[i].rules {
+		for _, r := range role.rules {
 			if r.pool != nil && !r.isDeny && !slices.Contains(met, r.pool) {
 				met = append(met, r.pool)
 			}

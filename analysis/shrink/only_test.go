@@ -49,7 +49,7 @@ func TestRulesThatStayStillGrant(t *testing.T) {
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			var log strings.Builder
-			for _, verb := range strings.Fields(test.log) {
+			for verb := range strings.FieldsSeq(test.log) {
 				fmt.Fprintf(&log, `{"user":"u","verb":%q,"resource":"pods","namespace":"shop"}`+"\n", verb)
 			}
 			before := load(t, []source.File{source.NewFile("a.yaml", []byte(test.documents))})

@@ -180,7 +180,7 @@ func check(t *testing.T, seed uint64, before *revision, log string, facts statem
 		}
 	}
 	was := textOf(before.files)
-	for _, line := range strings.Split(textOf(after.files), "\n") {
+	for line := range strings.SplitSeq(textOf(after.files), "\n") {
 		if strings.HasPrefix(line, "#") && !strings.Contains(was, line) {
 			t.Errorf("seed %d: the comment %q is not one of the documents", seed, line)
 		}

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -69,9 +70,7 @@ func (l *LabelValues) Sets(keys []string) []map[string]string {
 		for _, set := range out {
 			for _, v := range l.valuesOf(key) {
 				with := map[string]string{key: v}
-				for k, w := range set {
-					with[k] = w
-				}
+				maps.Copy(with, set)
 				grown = append(grown, with)
 			}
 		}
@@ -104,9 +103,7 @@ func (p labelled) merging(set map[string]string) candidate {
 	return func(r *Request) {
 		merged := make(map[string]string)
 		for _, from := range []map[string]string{*p.labels(r), set} {
-			for k, v := range from {
-				merged[k] = v
-			}
+			maps.Copy(merged, from)
 		}
 		*p.labels(r) = merged
 	}

@@ -189,7 +189,7 @@ type Open struct{ Name, Namespace, Labels, NamespaceLabels bool }
 // false for ok if the statement fits no such request. isExact is false if it depends on them
 // in a way that Rest does not express.
 func (s *Statement) Rest(r *Request, open Open) (rest Rest, isExact, ok bool) {
-	for at := stage(0); at < stages; at++ {
+	for at := range stages {
 		switch at {
 		case stageName, stageNamespace, stageLabels, stageSelected, stageNodes:
 			continue
@@ -199,7 +199,6 @@ func (s *Statement) Rest(r *Request, open Open) (rest Rest, isExact, ok bool) {
 		}
 	}
 	rest.Namespace = s.Namespace
-	isExact = true
 	switch c := s.Rule().(type) {
 	case *KubernetesRule:
 		rest.Names = c.Names

@@ -73,9 +73,7 @@ const (
 // Object returns the request as JSON members for a point.
 func (r *Request) Object(point string) map[string]any {
 	o := map[string]any{"user": r.User}
-	for key, value := range r.Facts {
-		o[key] = value
-	}
+	maps.Copy(o, r.Facts)
 	if len(r.Groups) > 0 {
 		o["groups"] = r.Groups
 	}

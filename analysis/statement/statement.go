@@ -203,7 +203,7 @@ func (s *Statement) last() stage {
 
 // Fits reports whether a complete request fits the statement, subjects aside.
 func (s *Statement) Fits(r *Request) bool {
-	for at := stage(0); at < stages; at++ {
+	for at := range stages {
 		if s.Match(at, r) == 0 {
 			return false
 		}

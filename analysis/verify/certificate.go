@@ -104,10 +104,10 @@ func (s *search) tree() *Tree {
 		for ; i < len(s.deciders) && s.deciders[i].by == first.by && s.deciders[i].outcome == first.outcome; i++ {
 			d := s.deciders[i]
 			if d.subjects == nil {
-				node = s.written(d.proof, d.by, ids)
+				node = s.written(d.proof, ids)
 				continue
 			}
-			node.Branches = append(node.Branches, Branch{Values: d.subjects, Node: s.written(d.proof, d.by, ids)})
+			node.Branches = append(node.Branches, Branch{Values: d.subjects, Node: s.written(d.proof, ids)})
 		}
 		if node.Split == "holds" && first.subjects != nil {
 			node.Branches = append(node.Branches, Branch{Rest: true, Node: &Tree{None: true}})
@@ -133,7 +133,7 @@ func (s *search) tree() *Tree {
 }
 
 // written returns a proof about a decider with the IDs of statements.
-func (s *search) written(p *statement.Proof, by *statement.Statement, ids map[*statement.Statement]int) *Tree {
+func (s *search) written(p *statement.Proof, ids map[*statement.Statement]int) *Tree {
 	if p == nil { // the search was cut
 		return &Tree{isPartial: true}
 	}
@@ -141,7 +141,7 @@ func (s *search) written(p *statement.Proof, by *statement.Statement, ids map[*s
 	if p.Split != "" {
 		out.Split = p.Split
 		for _, b := range p.Branches {
-			node := s.written(b.Node, by, ids)
+			node := s.written(b.Node, ids)
 			out.isPartial = out.isPartial || node.isPartial
 			out.Branches = append(out.Branches, Branch{b.Values, b.Like, b.Prefix, b.Rest, node})
 		}

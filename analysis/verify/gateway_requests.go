@@ -102,13 +102,12 @@ type routeRule struct {
 func (p *prover) arrivals(c *assertion.Class) []*arrival {
 	by := make(map[string]*arrival)
 	var order []string
-	at := func(gateway, listener string) *arrival {
+	add := func(gateway, listener string) {
 		key := gateway + "#" + listener
 		if by[key] == nil {
 			by[key] = &arrival{gateway: gateway, listener: listener}
 			order = append(order, key)
 		}
-		return by[key]
 	}
 	var named []string
 	for _, w := range p.worlds() {
@@ -116,7 +115,7 @@ func (p *prover) arrivals(c *assertion.Class) []*arrival {
 		for i := range g.Gateways {
 			o := &g.Gateways[i]
 			name := o.Namespace + "/" + o.Name
-			at(name, "")
+			add(name, "")
 			for j := range o.Listeners {
 				if l := &o.Listeners[j]; len(o.Listeners) > 1 || l.Hostname != "" {
 					named = append(named, name+"#"+l.Name)
@@ -126,7 +125,7 @@ func (p *prover) arrivals(c *assertion.Class) []*arrival {
 	}
 	for _, target := range named {
 		gateway, listener, _ := strings.Cut(target, "#")
-		at(gateway, listener)
+		add(gateway, listener)
 	}
 	for _, w := range p.worlds() {
 		g := w.gateway()

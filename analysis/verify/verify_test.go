@@ -169,7 +169,7 @@ func TestTextIsInOrder(t *testing.T) {
 		{"name": "excepted", "never": "allowed", "exceptions": [{"of": {}, "until": "1970-01-02T00:00:00Z", "reason": "r"}]},
 		{"name": "fails", "never": "allowed", "unless": {"verb": "delete"}}]}}`)))
 	var got []string
-	for _, line := range strings.Split(strings.TrimSpace(report.Text()), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(report.Text()), "\n") {
 		if !strings.HasPrefix(line, " ") {
 			got = append(got, strings.Join(strings.Fields(line)[:2], " "))
 		}

@@ -71,8 +71,7 @@ func untouched(a, b fs.FileInfo) bool {
 
 // withoutPath removes the local path from an error, which the status shows.
 func withoutPath(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
 	return err

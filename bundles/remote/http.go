@@ -70,8 +70,7 @@ func withoutURL(err error) error {
 	if errors.Is(err, http.ErrSchemeMismatch) {
 		return errors.New("the server does not speak TLS (for a registry, --plain-http allows that)")
 	}
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		return at.Err
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -173,9 +174,7 @@ func TestRegistryFaults(t *testing.T) {
 }
 
 func copyHeader(w http.ResponseWriter, recorded *httptest.ResponseRecorder) {
-	for name, values := range recorded.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), recorded.Header())
 	w.Header().Set("Content-Length", fmt.Sprint(recorded.Body.Len()))
 	w.WriteHeader(recorded.Code)
 }

@@ -54,8 +54,8 @@ func between(a, b []string, most int) [][2]int {
 
 // pathOf goes back from the ends of both texts and returns the pairs of equal lines.
 func pathOf(earlier [][]int, center, x, y int) (pairs [][2]int) {
-	for edits := len(earlier) - 1; edits >= 0; edits-- {
-		before, k := earlier[edits], x-y
+	for edits, e := range slices.Backward(earlier) {
+		before, k := e, x-y
 		from := before[center+k+1]
 		isInsert := k == -edits || k != edits && before[center+k-1] < from
 		start := from // of the equal lines, after the edit

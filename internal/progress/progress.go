@@ -16,6 +16,7 @@ package progress
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 )
 
@@ -114,7 +115,7 @@ type spanKey struct{}
 // observers of ctx. Nil observers are ignored.
 func WithObservers(ctx context.Context, observers ...Observer) context.Context {
 	all, _ := ctx.Value(observersKey{}).([]Observer)
-	all = all[:len(all):len(all)]
+	all = slices.Clip(all)
 	for _, o := range observers {
 		if o != nil {
 			all = append(all, o)

@@ -159,8 +159,7 @@ func (s *canonical) broken(err error) *exchange.Refusal {
 // streamError is the last line of a stream that broke off: what is wrong with an item,
 // and of everything else no more than a refusal names.
 func (s *canonical) streamError(err error) error {
-	var invalid *decision.InvalidRequest
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*decision.InvalidRequest](err); ok {
 		return invalid
 	}
 	refused := s.broken(err)

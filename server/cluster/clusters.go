@@ -122,8 +122,7 @@ func (l *listing) leave(next *listing) {
 
 // at adds the file and line to an error.
 func (c *Clusters) at(err error) error {
-	var m *mistake
-	if errors.As(err, &m) {
+	if m, ok := errors.AsType[*mistake](err); ok {
 		return fmt.Errorf("read clusters: %s:%d: %w", c.path, m.line, err)
 	}
 	return fmt.Errorf("read clusters: %s: %w", c.path, err)

@@ -2,6 +2,7 @@ package decision_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -28,7 +29,7 @@ func TestImpliedGroups(t *testing.T) {
 		if got := (decision.Decision{}).For(completed).ImpliedGroups; !reflect.DeepEqual(got, row.want) {
 			t.Errorf("%s: added %q, want %q", row.name, got, row.want)
 		}
-		if want := append(row.groups[:len(row.groups):len(row.groups)], row.want...); !reflect.DeepEqual(completed.Groups, want) {
+		if want := append(slices.Clip(row.groups), row.want...); !reflect.DeepEqual(completed.Groups, want) {
 			t.Errorf("%s: got %q, want %q", row.name, completed.Groups, want)
 		}
 		if completed.WithImpliedGroups() != completed {

@@ -48,8 +48,7 @@ func (e *InvalidRequest) Body() []byte {
 // AsInvalidRequest returns err if it is an *InvalidRequest, and otherwise a new one
 // with the text of err, so that an endpoint can answer any error of this package.
 func AsInvalidRequest(err error) *InvalidRequest {
-	var invalid *InvalidRequest
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*InvalidRequest](err); ok {
 		return invalid
 	}
 	return &InvalidRequest{Code: CodeInvalidRequest, Message: err.Error()}

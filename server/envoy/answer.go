@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,9 +58,7 @@ func denied(d *decision.GatewayDecision) *authv3.CheckResponse {
 		if d.Response.Message != "" {
 			headers[reasonHeader] = d.Response.Message
 		}
-		for name, value := range d.Response.Headers {
-			headers[name] = value
-		}
+		maps.Copy(headers, d.Response.Headers)
 		body = d.Response.Body
 	}
 	if d.Revision != "" {

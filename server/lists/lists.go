@@ -212,8 +212,7 @@ func (i *Item) namesOf() Condition {
 }
 
 func conditionOf(kind filter.Kind, node *filter.Node, err error) (Condition, error) {
-	var untranslatable *filter.UntranslatableError
-	if errors.As(err, &untranslatable) {
+	if untranslatable, ok := errors.AsType[*filter.UntranslatableError](err); ok {
 		return Condition{Kind: filter.Conditional, Untranslatable: untranslatable.Constructs}, nil
 	}
 	return Condition{Kind: kind, Query: node}, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/bundles"
@@ -44,7 +45,7 @@ func reviewPeers(w *world, bundle *bundles.Bundle, o options) ([]peer, error) {
 		{name: "floor: net/http that reads the body", command: []string{self, "-floor", addressWord}, bodies: rawBodies("/plain", plainOf(repeatedRequests))},
 		{name: "floor: gin that decodes a review", command: []string{self, "-floor", addressWord}, bodies: reviews},
 		{name: "writ, cached", goal: goalReview, command: serve, bodies: reviews},
-		{name: "writ, uncached", goal: goalUncached, command: append(serve[:len(serve):len(serve)], "--cache-entries", "0"), bodies: reviewBodies(many)},
+		{name: "writ, uncached", goal: goalUncached, command: append(slices.Clip(serve), "--cache-entries", "0"), bodies: reviewBodies(many)},
 		{name: "writ, cached, batches of 100", command: serve, bodies: batchBodies(repeatedRequests), decisions: batchSize},
 	}
 	if o.kubernetes != "" {
@@ -87,11 +88,11 @@ func opaPeers(w *world, bundle *bundles.Bundle, o options) ([]peer, error) {
 	run := []string{o.opa, "run", "--server", "--log-level", "error", "--skip-version-check", "--addr", addressWord}
 	return []peer{
 		{
-			name: "opa run --server, bundle of writ", command: append(run[:len(run):len(run)], "--bundle", built), ready: "/health?bundles",
+			name: "opa run --server, bundle of writ", command: append(slices.Clip(run), "--bundle", built), ready: "/health?bundles",
 			bodies: rawBodies("/v1/data/writ/access/decision", inputs), most: 10_000,
 		},
 		{
-			name: "opa run --server, textbook policy", command: append(run[:len(run):len(run)], textbook), ready: "/health",
+			name: "opa run --server, textbook policy", command: append(slices.Clip(run), textbook), ready: "/health",
 			bodies: rawBodies("/v1/data/textbook/allow", inputs), most: 10_000,
 		},
 	}, nil

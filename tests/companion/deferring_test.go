@@ -3,6 +3,7 @@ package companion
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -157,9 +158,7 @@ func TestReviewsThatStayStrict(t *testing.T) {
 	}
 	names := func(more object) []map[string]any {
 		spec := object{"rules": []any{object{"verbs": []string{"create"}, "apiGroups": []string{""}, "resources": []string{"configmaps"}, "resourceNames": []string{"db-*"}}}}
-		for key, value := range more {
-			spec[key] = value
-		}
+		maps.Copy(spec, more)
 		return []map[string]any{{"apiVersion": group, "kind": "DenyPolicy", "metadata": object{"name": "p"}, "spec": spec}}
 	}
 	session := func(granted string) []map[string]any {

@@ -2,6 +2,7 @@ package companion
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 )
 
@@ -216,9 +217,7 @@ func (d draw) write() *write {
 		w.after = d.content(w)
 		if d.chance(70) { // a small change
 			w.after = object{}
-			for key, value := range w.before {
-				w.after[key] = value
-			}
+			maps.Copy(w.after, w.before)
 			other := d.content(w)
 			key := pick(d, "metadata", "spec", "data", "status")
 			if w.after[key] = other[key]; other[key] == nil {

@@ -176,7 +176,7 @@ func plainText(t *testing.T, diagnostic []byte) string {
 // mentions reports whether a text has one of some words; short ones do not count.
 func mentions(text, about string) bool {
 	counted := 0
-	for _, word := range strings.Fields(strings.ToLower(about)) {
+	for word := range strings.FieldsSeq(strings.ToLower(about)) {
 		if len(word) <= 2 {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -47,12 +48,7 @@ var extensions = map[string]func(oracle.Request, map[string]any) any{
 }
 
 func contains(list, value any) bool {
-	for _, item := range list.([]any) {
-		if item == value {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list.([]any), value)
 }
 
 // The wanted answers and the oracle are both written from the meaning of the
@@ -222,9 +218,7 @@ func loadDocument(w *access.World, d node, namespace, name string) {
 		inside := map[string]string{"policy": "roles", "policybinding": "roleBindings"}[kind]
 		for key, value := range d.object(inside) {
 			inner := node{"kind": map[string]string{"roles": "Role", "roleBindings": "RoleBinding"}[inside]}
-			for k, v := range value.(map[string]any) {
-				inner[k] = v
-			}
+			maps.Copy(inner, value.(map[string]any))
 			loadDocument(w, inner, namespace, key)
 		}
 	}

@@ -3,6 +3,7 @@ package hostile
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -98,9 +99,7 @@ func judgeSearch(x *exchange) string {
 		asked := map[string]any{"subject": body["subject"], "action": body["action"], "resource": body["resource"], "context": body["context"]}
 		searched, _ := asked[kind].(map[string]any)
 		copied := map[string]any{"properties": searched["properties"]}
-		for key, value := range found {
-			copied[key] = value
-		}
+		maps.Copy(copied, found)
 		if kind == "action" {
 			copied["properties"] = nil
 		}
@@ -208,15 +207,11 @@ func (s *site) properties(list, kind, id string, entity map[string]any) map[stri
 	for _, e := range s.inventory[list] {
 		if e["type"] == kind && e["id"] == id {
 			stored, _ := e["properties"].(map[string]any)
-			for key, value := range stored {
-				out[key] = value
-			}
+			maps.Copy(out, stored)
 		}
 	}
 	own, _ := entity["properties"].(map[string]any)
-	for key, value := range own {
-		out[key] = value
-	}
+	maps.Copy(out, own)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"maps"
 	"net/url"
 	"testing"
 
@@ -51,9 +52,7 @@ func judgeList(x *exchange) string {
 	}
 	allows := func(namespace, name string) (bool, bool) {
 		request := map[string]any{}
-		for key, value := range asked {
-			request[key] = value
-		}
+		maps.Copy(request, asked)
 		request["namespace"], request["name"] = namespace, name
 		r, ok := accessOf(request)
 		return ok && x.site.allows(r), ok

@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -71,9 +72,7 @@ func judgeReach(x *exchange) string {
 					whole["cluster"] = cluster
 				}
 				for _, part := range []map[string]any{request, facts} {
-					for key, value := range part {
-						whole[key] = value
-					}
+					maps.Copy(whole, part)
 				}
 				for _, key := range []string{"session", "escalation"} {
 					if as[key] != nil {

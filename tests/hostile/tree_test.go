@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -187,12 +188,7 @@ func has(object map[string]any, known ...string) bool {
 }
 
 func contains(list []string, text string) bool {
-	for _, entry := range list {
-		if entry == text {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, text)
 }
 
 // fields reads the members of an object. ok becomes false at a member that is not what

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -52,9 +53,7 @@ func newFlaky(t *testing.T, real http.Handler) *flaky {
 func (f *flaky) spoils(w http.ResponseWriter, r *http.Request, change func([]byte) []byte) {
 	recorded := httptest.NewRecorder()
 	f.real.ServeHTTP(recorded, r)
-	for name, values := range recorded.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), recorded.Header())
 	if r.Method != http.MethodHead { // it states how long the answer would be
 		w.Header().Set("Content-Length", fmt.Sprint(recorded.Body.Len()))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -126,9 +127,8 @@ func TestHostileServersOfBundles(t *testing.T) {
 					}
 					recorded := httptest.NewRecorder()
 					f.real.ServeHTTP(recorded, r)
-					for name, values := range recorded.Header() { // what a client checks before it reads
-						w.Header()[name] = values
-					}
+					// what a client checks before it reads
+					maps.Copy(w.Header(), recorded.Header())
 					w.Header().Del("Content-Length")
 					h.answer(w, r)
 				})

@@ -207,7 +207,7 @@ func decodeOriginRoleRef(d *syntax.Decoder, c *syntax.Cursor, b *OriginBinding) 
 }
 
 // decodeLastModified checks lastModified, which has no effect.
-func decodeLastModified(d *syntax.Decoder, c *syntax.Cursor) {
+func decodeLastModified(c *syntax.Cursor) {
 	n := c.Text("lastModified")
 	if n == nil {
 		return

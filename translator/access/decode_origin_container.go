@@ -11,7 +11,7 @@ func decodeOriginPolicy(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, id
 	if identified {
 		d.Out = append(d.Out, p)
 	}
-	decodeLastModified(d, c)
+	decodeLastModified(c)
 	decodeContents(d, c, "roles", "Role", h, func(inner *syntax.Cursor, ih syntax.Header, ok bool) {
 		decodeOriginRole(d, inner, ih, p, ok && identified)
 	})
@@ -33,7 +33,7 @@ func decodeOriginPolicyBinding(d *syntax.Decoder, c *syntax.Cursor, h syntax.Hea
 	if identified {
 		d.Out = append(d.Out, p)
 	}
-	decodeLastModified(d, c)
+	decodeLastModified(c)
 	decodeContents(d, c, "roleBindings", "RoleBinding", h, func(inner *syntax.Cursor, ih syntax.Header, ok bool) {
 		decodeOriginBinding(d, inner, ih, p, ok && identified)
 	})
@@ -80,7 +80,7 @@ func decodeContent(d *syntax.Decoder, n *syntax.Node, kind string, h syntax.Head
 			identity.Skip("labels", "annotations")
 		}
 	}
-	same := identity == nil || decodeSameAs(d, identity, "name", h.Name) && decodeSameAs(d, identity, "namespace", h.Namespace)
+	same := identity == nil || decodeSameAs(identity, "name", h.Name) && decodeSameAs(identity, "namespace", h.Namespace)
 	decode(inner, h, ok && same)
 	if styled {
 		identity.Done()
@@ -89,7 +89,7 @@ func decodeContent(d *syntax.Decoder, n *syntax.Node, kind string, h syntax.Head
 }
 
 // decodeSameAs checks that a name inside a container is equal to that of the container.
-func decodeSameAs(d *syntax.Decoder, c *syntax.Cursor, name, want string) bool {
+func decodeSameAs(c *syntax.Cursor, name, want string) bool {
 	n := c.Text(name)
 	if n == nil || n.Value == want || want == "" {
 		return true

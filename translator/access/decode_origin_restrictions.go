@@ -36,7 +36,7 @@ func decodeRestrictions(d *syntax.Decoder, f *syntax.Field) *Restrictions {
 	if c == nil {
 		return r
 	}
-	decodeFieldPaths(d, c, r)
+	decodeFieldPaths(c, r)
 	decodeLabelEntries(d, c, r)
 	decodeFieldEntries(d, c, r)
 	kind := c.Text("kind")
@@ -63,9 +63,9 @@ func reportEmptyRestriction(d *syntax.Decoder, at *syntax.Node) {
 func decodeRestrictionKind(d *syntax.Decoder, c *syntax.Cursor, kind *syntax.Node, r *Restrictions) {
 	switch {
 	case kind == nil:
-		reportStrayParameters(d, c, "without a kind")
+		reportStrayParameters(c, "without a kind")
 	case kind.Value == sameMinionRestriction:
-		reportStrayParameters(d, c, "beside sameMinionRestriction, which has no parameters")
+		reportStrayParameters(c, "beside sameMinionRestriction, which has no parameters")
 	case kind.Value == celRestriction:
 		decodeCondition(d, c, r)
 	case slices.Contains(restrictionKeys, kind.Value):
@@ -84,7 +84,7 @@ func decodeRestrictionKind(d *syntax.Decoder, c *syntax.Cursor, kind *syntax.Nod
 // decodeCondition decodes the expression of a cel restriction, which has nothing else.
 func decodeCondition(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 	n := c.Required("expression")
-	reportStrayParameters(d, c, "beside cel, whose one parameter is expression")
+	reportStrayParameters(c, "beside cel, whose one parameter is expression")
 	if n == nil {
 		return
 	}
@@ -131,7 +131,7 @@ func locateWithin(d *syntax.Decoder, n *syntax.Node, problem *cel.Problem) (at d
 }
 
 // reportStrayParameters reports each key that is not a restriction.
-func reportStrayParameters(d *syntax.Decoder, c *syntax.Cursor, why string) {
+func reportStrayParameters(c *syntax.Cursor, why string) {
 	for i, f := range c.Node.Fields {
 		if c.Used[i] {
 			continue
@@ -162,7 +162,7 @@ func decodeParameters(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 }
 
 // decodeFieldPaths decodes fieldsMutatable to full paths from the root of the object.
-func decodeFieldPaths(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
+func decodeFieldPaths(c *syntax.Cursor, r *Restrictions) {
 	if c.Value(fieldsMutatable) == nil {
 		return
 	}

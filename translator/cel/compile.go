@@ -345,7 +345,7 @@ func (c *compiler) call(e ast.Expr) string {
 		args = append([]ast.Expr{f.Target()}, args...)
 	}
 	if part, ok := parts[f.FunctionName()]; ok {
-		return c.part(e, args, part)
+		return c.part(args, part)
 	}
 	s, ok := functions[f.FunctionName()]
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -152,7 +153,7 @@ func (w *writer) macro(name string, depth int, body func(int) string) string {
 	collection := w.pick(w.list(depth), w.list(depth), w.dyn(depth), "{'a': "+w.element(depth)+"}")
 	variable := w.pick("x", "y", "z", "k")
 	before := w.locals
-	w.locals = append(w.locals[:len(w.locals):len(w.locals)], variable)
+	w.locals = append(slices.Clip(w.locals), variable)
 	said := body(depth)
 	w.locals = before
 	return collection + "." + name + "(" + variable + ", " + said + ")"

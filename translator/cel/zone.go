@@ -15,7 +15,7 @@ var offset = regexp.MustCompile(`^([+-]?)([01][0-9]|2[0-3]):([0-5][0-9])$`)
 // part compiles a method that returns one part of a time, at the offset of a zone.
 // Named zones are not supported: their rules differ between machines, and so would
 // the decisions.
-func (c *compiler) part(e ast.Expr, args []ast.Expr, name string) string {
+func (c *compiler) part(args []ast.Expr, name string) string {
 	offsetSeconds := 0
 	if len(args) == 2 {
 		zone, ok := args[1].AsLiteral().(types.String)

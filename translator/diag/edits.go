@@ -1,5 +1,7 @@
 package diag
 
+import "slices"
+
 // Edits returns how many edits make b of a, letters compared without regard to ASCII
 // case. An edit inserts, deletes or replaces a character, or swaps two neighbours.
 func Edits(a, b string) int {
@@ -35,8 +37,8 @@ func Edits(a, b string) int {
 
 // lastIndex returns the last index of r in text, or -1.
 func lastIndex(text []rune, r rune) int {
-	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] == r {
+	for i, t := range slices.Backward(text) {
+		if t == r {
 			return i
 		}
 	}

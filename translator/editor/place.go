@@ -99,7 +99,7 @@ const item = "0"
 func (p *place) inFlow(stack []level, text string) {
 	isKey := false
 	start := 0
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		switch text[i] {
 		case '{':
 			stack = append(stack, level{indent: -2, values: map[string]string{}})

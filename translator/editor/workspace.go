@@ -2,6 +2,7 @@ package editor
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -112,9 +113,7 @@ func (w *Workspace) snapshot(ctx context.Context) (source.Snapshot, diag.List, e
 	isStale := w.isStale || !w.isRead
 	w.isStale = false
 	open := make(map[string]string, len(w.open))
-	for file, text := range w.open {
-		open[file] = text
-	}
+	maps.Copy(open, w.open)
 	w.mu.Unlock()
 	if isStale {
 		stored, list, err := w.source.Snapshot(ctx)

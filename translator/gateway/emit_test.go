@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -30,9 +31,7 @@ func TestGatewayRulesAreRego(t *testing.T) {
 		m := newGatewayModule("AuthPolicy/n/p")
 		m.policyRule(&tables.NamedRule{Name: name, Key: "rules.x." + name, Source: "a.yaml:1", Rule: &rule})
 		files := map[string][]byte{"policy": m.file()}
-		for path, body := range m.bodies {
-			files[path] = body
-		}
+		maps.Copy(files, m.bodies)
 		for path, text := range files {
 			if _, err := ast.ParseModuleWithOpts(path, string(text), ast.ParserOptions{RegoVersion: ast.RegoV1}); err != nil {
 				t.Errorf("%s: %v\n%s", name, err, text)

@@ -63,7 +63,7 @@ func TestEnforced(t *testing.T) {
 			g := &lowerer{}
 			for path := range strings.SplitSeq(row.paths, ";") {
 				var on []*inherited
-				for _, name := range strings.Fields(path) {
+				for name := range strings.FieldsSeq(path) {
 					on = append(on, policies[name])
 				}
 				if f := foldPolicies(tables.KindRateLimitPolicy, on); len(on) > 0 {

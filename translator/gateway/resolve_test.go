@@ -153,7 +153,7 @@ func TestCircles(t *testing.T) {
 func routesOf(text string) []syntax.Document {
 	var out []syntax.Document
 	var last *document.Route
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		name, parent, ok := strings.Cut(word, ":")
 		if !ok {
 			parent = word

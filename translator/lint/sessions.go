@@ -58,8 +58,8 @@ type sessionChecks struct {
 	list      diag.List
 }
 
-func (c *sessionChecks) warn(at diag.Position, length int, code diag.Code, hint, format string, args ...any) {
-	c.list.Add(diag.Diagnostic{Position: at, Length: length, Severity: diag.Warning, Code: code, Hint: hint, Message: fmt.Sprintf(format, args...)})
+func (c *sessionChecks) warn(at diag.Position, code diag.Code, hint, format string, args ...any) {
+	c.list.Add(diag.Diagnostic{Position: at, Severity: diag.Warning, Code: code, Hint: hint, Message: fmt.Sprintf(format, args...)})
 }
 
 func (c *sessionChecks) at(text syntax.Text, code diag.Code, hint, format string, args ...any) {
@@ -87,9 +87,9 @@ func (c *sessionChecks) length(s *session.BreakglassSession) {
 	switch {
 	case start == nil:
 	case !end.After(*start):
-		c.warn(s.ExpiresAt, 0, diag.NeverValid, "remove the session", "the session ends %s and begins %s: it is never valid", dates.Format(*end), dates.Format(*start))
+		c.warn(s.ExpiresAt, diag.NeverValid, "remove the session", "the session ends %s and begins %s: it is never valid", dates.Format(*end), dates.Format(*start))
 	case s.Expires.After(start.Add(s.MaxValidFor)):
-		c.warn(s.ExpiresAt, 0, diag.LongerThanAllowed, "end it earlier", "the session lasts until %s, longer than maxValidFor (%s) after its start %s",
+		c.warn(s.ExpiresAt, diag.LongerThanAllowed, "end it earlier", "the session lasts until %s, longer than maxValidFor (%s) after its start %s",
 			dates.Format(*s.Expires), s.MaxValidFor, dates.Format(*start))
 	}
 }
@@ -97,10 +97,10 @@ func (c *sessionChecks) length(s *session.BreakglassSession) {
 // debug checks an active DebugSession.
 func (c *sessionChecks) debug(s *session.DebugSession) {
 	if s.Ends == nil {
-		c.warn(s.At, 0, diag.NeverEnds, "give its status an expiresAt", "DebugSession %s is active and does not end", syntax.Quote(s.Name))
+		c.warn(s.At, diag.NeverEnds, "give its status an expiresAt", "DebugSession %s is active and does not end", syntax.Quote(s.Name))
 	}
 	if !s.Object {
-		c.warn(s.At, 0, diag.LiftsDenials, "let the cluster hold the session, and read it with kube:",
+		c.warn(s.At, diag.LiftsDenials, "let the cluster hold the session, and read it with kube:",
 			"DebugSession %s lets its participants into pods before all denials", syntax.Quote(s.Name))
 	}
 }

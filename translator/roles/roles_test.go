@@ -21,7 +21,7 @@ const exported = "../../tests/kubernetes/testdata/default/clusterroles.yaml"
 func decode(t *testing.T, stream []byte) map[string]map[string]any {
 	t.Helper()
 	documents := make(map[string]map[string]any)
-	for _, part := range bytes.Split(stream, []byte("\n---\n")) {
+	for part := range bytes.SplitSeq(stream, []byte("\n---\n")) {
 		var d map[string]any
 		if err := yaml.Unmarshal(part, &d); err != nil {
 			t.Fatalf("decode: %v\n%s", err, part)

@@ -43,10 +43,8 @@ func (w *words) hasAny(entries []string) bool {
 		if entry == w.one || entry == "*" || entry == w.other {
 			return true
 		}
-		for _, word := range w.more {
-			if entry == word {
-				return true
-			}
+		if slices.Contains(w.more, entry) {
+			return true
 		}
 	}
 	return false

@@ -139,11 +139,11 @@ var samples = []struct {
 
 // probe decodes a document that has a value at a path.
 func (p *prober) probe(path []string, value any) *syntax.Observer {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == item {
+	for _, p := range slices.Backward(path) {
+		if p == item {
 			value = []any{value}
 		} else {
-			value = map[string]any{path[i]: value}
+			value = map[string]any{p: value}
 		}
 	}
 	document := map[string]any{"metadata": map[string]any{"name": "x", "namespace": "x"}}

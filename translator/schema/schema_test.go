@@ -98,8 +98,8 @@ func documents(t *testing.T) []map[string]any {
 			if err != nil {
 				return err
 			}
-			for _, part := range strings.Split("\n"+string(content), "\n---") {
-				for _, file := range strings.Split(part, "\n-- ") { // of a golden
+			for part := range strings.SplitSeq("\n"+string(content), "\n---") {
+				for file := range strings.SplitSeq(part, "\n-- ") { // of a golden
 					if _, body, isFile := strings.Cut(file, " --\n"); isFile {
 						file = body
 					}

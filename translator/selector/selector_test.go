@@ -2,6 +2,7 @@ package selector
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -19,9 +20,7 @@ func TestSelectionIsWhatItsObjectsAre(t *testing.T) {
 		for _, value := range append(values, "another") {
 			for _, o := range objects {
 				with := map[string]string{key: value}
-				for k, v := range o {
-					with[k] = v
-				}
+				maps.Copy(with, o)
 				grown = append(grown, with)
 			}
 		}

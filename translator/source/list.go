@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -104,7 +105,7 @@ func (l *listing) addFolder(ctx context.Context, name, real string, trail []fs.F
 		}
 	}
 	// A copy, because sibling folders share the trail up to here.
-	trail = append(trail[:len(trail):len(trail)], info)
+	trail = append(slices.Clip(trail), info)
 	l.folders[real] = struct{}{}
 	children, err := os.ReadDir(real)
 	if err != nil {

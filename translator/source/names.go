@@ -46,8 +46,7 @@ func printable(text string) string {
 // TrimPath removes the operation and the absolute path from a file error, because errors
 // name files as documents do. Other errors are returned unchanged.
 func TrimPath(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
 	return err

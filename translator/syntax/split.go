@@ -117,7 +117,7 @@ func Readable(content []byte) ([]byte, *syntaxError) {
 		case r >= 0x80 && r <= 0x9f:
 			return nil, unreadable(content, at, "control character U+00"+hex(byte(r))+" in the text", `write it as an escape in double quotes`)
 		case r == 0x2028 || r == 0x2029:
-			return nil, unreadable(content, at, "line separator U+202"+string(rune('8'+r-0x2028))+" in the text", `write it as an escape in double quotes`)
+			return nil, unreadable(content, at, "line separator U+202"+string('8'+r-0x2028)+" in the text", `write it as an escape in double quotes`)
 		case r == 0xfeff:
 			return nil, unreadable(content, at, "byte order mark U+FEFF inside the text", "take it out")
 		}

@@ -7,7 +7,7 @@ import (
 
 // IsIdentifier reports whether s is an identifier of Rego.
 func IsIdentifier(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
 		case i > 0 && c >= '0' && c <= '9':
@@ -42,7 +42,7 @@ func Shorten(text string) (short string, cut bool) {
 // Fold lowers the ASCII letters of s. Names of fields and kinds are ASCII; the
 // wider folding of Unicode would let lookalikes in (the Kelvin sign folds to k).
 func Fold(s string) string {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] >= 'A' && s[i] <= 'Z' {
 			return strings.Map(func(r rune) rune {
 				if r >= 'A' && r <= 'Z' {

@@ -200,9 +200,7 @@ func (r *Restrictions) Written() map[string]any {
 	case r.Expression != "":
 		out["kind"], out["expression"] = "cel", r.Expression
 	case r.Extension != "":
-		for key, value := range r.Params {
-			out[key] = value
-		}
+		maps.Copy(out, r.Params)
 		out["kind"] = r.Extension
 	}
 	return out

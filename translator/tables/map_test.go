@@ -23,7 +23,7 @@ func TestMapIsAPlainMap(t *testing.T) {
 			changes := make(map[string]*string)
 			from, count := rapid.IntRange(0, 1500).Draw(t, "from"), rapid.IntRange(0, 900).Draw(t, "count")
 			step := rapid.IntRange(1, 40).Draw(t, "step")
-			value := rapid.SampledFrom([]*string{nil, pointer("x"), pointer("<y>")}).Draw(t, "value")
+			value := rapid.SampledFrom([]*string{nil, new("x"), new("<y>")}).Draw(t, "value")
 			for i := range count {
 				changes[fmt.Sprintf("key-%04d", from+i*step)] = value
 			}
@@ -49,8 +49,6 @@ func compact(t interface{ Fatal(...any) }, text Text) string {
 	}
 	return out.String()
 }
-
-func pointer(s string) *string { return &s }
 
 func checkMap(t *rapid.T, m Map[string], want map[string]string) {
 	t.Helper()
@@ -126,12 +124,10 @@ func TestMapSharesWhatHasNotChanged(t *testing.T) {
 	if got, want := len(second.pieces)-shared, 1; got != want {
 		t.Errorf("got %d pieces made again of %d, want %d", got, len(second.pieces), want)
 	}
-	if same := first.With(map[string]*int{"7": pointerTo(7), "none": nil}); &same.pieces[0] != &first.pieces[0] {
+	if same := first.With(map[string]*int{"7": new(7), "none": nil}); &same.pieces[0] != &first.pieces[0] {
 		t.Error("a change of nothing makes another map")
 	}
 }
-
-func pointerTo(i int) *int { return &i }
 
 // The parts of the JSON are equal to the output of encoding/json: no field is missing.
 func TestAccessAsJSON(t *testing.T) {

@@ -3,6 +3,7 @@ package tables
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 )
@@ -54,9 +55,7 @@ func Point(t Table) string {
 func (l List) Features() Features {
 	all := make(Features)
 	for _, table := range l {
-		for name, present := range table.Features() {
-			all[name] = present
-		}
+		maps.Copy(all, table.Features())
 	}
 	return all
 }

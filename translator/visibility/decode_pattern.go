@@ -3,6 +3,7 @@ package visibility
 import (
 	"errors"
 	regexpsyntax "regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,8 +37,7 @@ func checkRegularExpression(d *syntax.Decoder, n *syntax.Node, name string) bool
 		return true
 	}
 	problem := err.Error()
-	var e *regexpsyntax.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*regexpsyntax.Error](err); ok {
 		problem = e.Code.String()
 		if e.Expr != "" {
 			problem += ": " + syntax.Quote(e.Expr)
@@ -125,10 +125,8 @@ func matchesEmpty(re *regexpsyntax.Regexp) bool {
 		}
 		return true
 	case regexpsyntax.OpAlternate:
-		for _, sub := range re.Sub {
-			if matchesEmpty(sub) {
-				return true
-			}
+		if slices.ContainsFunc(re.Sub, matchesEmpty) {
+			return true
 		}
 	}
 	return false

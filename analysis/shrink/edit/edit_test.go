@@ -17,7 +17,7 @@ func change(t *testing.T, name, text, path string, items []Item) string {
 	}
 	n := f.Parts[0].Root
 	key := n
-	for _, step := range strings.Split(path, ".") {
+	for step := range strings.SplitSeq(path, ".") {
 		field := n.Find(step, false)
 		if field == nil {
 			n = n.Items[0]

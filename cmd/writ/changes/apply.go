@@ -100,8 +100,7 @@ func (o *diffOptions) summarized(err error) error {
 		return err
 	}
 	var lines []string
-	var failed *diffError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*diffError](err); ok {
 		for _, d := range failed.Diagnostics {
 			lines = append(lines, diag.Line(fmt.Sprintf("%v: %v:%v: %v", d["in"], d["file"], d["line"], d["message"]))+"\n")
 		}

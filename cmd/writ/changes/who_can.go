@@ -246,8 +246,7 @@ func warn(s cli.Streams, warnings []string) {
 // asUsage returns the error of documents that do not compile as one of usage: the question
 // has no answer, which differs from an empty one.
 func asUsage(err error) error {
-	var found *cli.Finding
-	if errors.As(err, &found) {
+	if found, ok := errors.AsType[*cli.Finding](err); ok {
 		return errors.New(found.Text)
 	}
 	return err

@@ -14,8 +14,7 @@ import (
 // disk. If it returns an error, it leaves no file.
 func WriteBeside(path string, mode fs.FileMode, write func(io.Writer) error) (string, error) {
 	file, err := os.CreateTemp(filepath.Dir(path), ".writ-*")
-	var at *fs.PathError
-	if errors.As(err, &at) { // the temporary name means nothing to the user
+	if at, ok := errors.AsType[*fs.PathError](err); ok { // the temporary name means nothing to the user
 		return "", fmt.Errorf("%s: %w", path, at.Err)
 	}
 	if err != nil {

@@ -35,7 +35,7 @@ func wait(ctx context.Context, d time.Duration) {
 // states returns the successive contents of a terminal's line.
 func states(written string) []string {
 	var seen []string
-	for _, state := range strings.Split(written, "\r\x1b[K") {
+	for state := range strings.SplitSeq(written, "\r\x1b[K") {
 		if len(seen) == 0 || seen[len(seen)-1] != state {
 			seen = append(seen, state)
 		}

@@ -40,7 +40,7 @@ func Form(r *exchange.Refusal) (status int, contentType []string, body []byte) {
 // Evaluation answers one evaluation.
 func (a *API) Evaluation() http.HandlerFunc {
 	return a.handler(func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-		t, refused := tupleOf(body, "", tuple{})
+		t, refused := tupleOf(body, tuple{})
 		if refused != nil {
 			return b, refused
 		}

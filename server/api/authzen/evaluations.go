@@ -23,7 +23,7 @@ func (a *API) Evaluations() http.HandlerFunc {
 		if refused := checkObject(body); refused != nil {
 			return b, refused
 		}
-		defaults, refused := tupleOf(body, "", tuple{})
+		defaults, refused := tupleOf(body, tuple{})
 		if refused != nil {
 			return b, refused
 		}
@@ -62,7 +62,7 @@ func (a *API) appendItem(r *http.Request, p decision.Policies, item decision.Val
 	begin := len(b)
 	t, refused := tuple{}, exchange.BadRequest("", "an evaluation must be an object")
 	if item.IsObject() {
-		t, refused = tupleOf(item, "", *defaults)
+		t, refused = tupleOf(item, *defaults)
 	}
 	if refused == nil {
 		t.fallback = defaults

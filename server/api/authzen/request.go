@@ -19,9 +19,9 @@ type tuple struct {
 
 // tupleOf reads the members of a body; other members are ignored. Absent ones are those of
 // defaults.
-func tupleOf(body decision.Value, under string, defaults tuple) (tuple, *exchange.Refusal) {
+func tupleOf(body decision.Value, defaults tuple) (tuple, *exchange.Refusal) {
 	t := defaults
-	f := exchange.Reader{Under: under}
+	var f exchange.Reader
 	for key, member := range body.Members() {
 		if to := t.member(key); to != nil && !member.IsNull() {
 			*to = f.Object(key, member)

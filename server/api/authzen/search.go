@@ -102,7 +102,7 @@ func appendEntity(b []byte, e entity) []byte {
 // what an evaluation permits.
 func (a *API) search(s *search) http.HandlerFunc {
 	return a.handler(func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-		t, refused := tupleOf(body, "", tuple{})
+		t, refused := tupleOf(body, tuple{})
 		if refused != nil {
 			return b, refused
 		}

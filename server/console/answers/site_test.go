@@ -120,8 +120,7 @@ func (s *site) explain(point, request string) *console.Explanation {
 
 // reasonOf returns the reason of an error, -1 for none.
 func reasonOf(err error) console.Reason {
-	var e *console.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*console.Error](err); ok {
 		return e.Reason
 	}
 	return -1

@@ -218,7 +218,7 @@ func tokensOfLine(line string) []console.Token {
 
 // keyEnd returns the length of the key that a line begins with, zero if it has none.
 func keyEnd(line string) int {
-	for i := 0; i < len(line); i++ {
+	for i := range len(line) {
 		switch c := line[i]; {
 		case c == ':' && i > 0 && (i+1 == len(line) || line[i+1] == ' '):
 			return i

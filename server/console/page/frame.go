@@ -104,7 +104,7 @@ func (f *frame) top() h.Node {
 	if s.Degraded || !s.Ready {
 		dot += " degraded"
 	}
-	served := h.Node(h.Span(h.Text("no revision")))
+	served := h.Span(h.Text("no revision"))
 	if s.Revision != "" {
 		served = h.Group{
 			h.Span(h.If(s.Degraded, piece.Note("hidden", "degraded, ")), h.Text("revision "), h.Code(h.Text(piece.Short(s.Revision)))),

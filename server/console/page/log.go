@@ -75,7 +75,7 @@ func (c *logContent) listed() h.Node {
 }
 
 func (e *entry) html() h.Node {
-	who, by, cached := h.Text(e.Who), h.Node(piece.Note("muted", "no rule")), "no"
+	who, by, cached := h.Text(e.Who), piece.Note("muted", "no rule"), "no"
 	if e.Subject != "" {
 		who = piece.A(e.Subject, who)
 	}

@@ -162,7 +162,7 @@ func (c *roleContent) html() h.Node {
 
 // found is the rules of the role, and who holds it.
 func (c *roleContent) found() h.Node {
-	rules, holders := piece.P("empty", h.Text("The role has no rules: who holds it may do nothing by it.")), h.Node(piece.P("empty", h.Text("No binding refers to this role. Bind it to a subject, or remove it.")))
+	rules, holders := piece.P("empty", h.Text("The role has no rules: who holds it may do nothing by it.")), piece.P("empty", h.Text("No binding refers to this role. Bind it to a subject, or remove it."))
 	if len(c.Rules) > 0 {
 		rules = h.Group{
 			h.Table(h.Class("stacked rules"), h.Aria("label", "Rules"), piece.Head(piece.Columns("Verbs", "On", "Line"), piece.NumberColumn("Decided")), h.TBody(piece.Each(c.Rules, roleRule))),

@@ -93,7 +93,7 @@ func hostnames(host string) []string {
 		return append(out, "")
 	}
 	first := strings.Count(host, ".") - mostLabels // of the labels, the first that a wildcard may keep
-	for i := 0; i < len(host); i++ {
+	for i := range len(host) {
 		if host[i] != '.' {
 			continue
 		}

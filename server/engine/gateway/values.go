@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -79,9 +80,7 @@ func union(a, b any) any {
 		return b
 	}
 	out := make(map[string]any, len(first)+len(second))
-	for key, value := range first {
-		out[key] = value
-	}
+	maps.Copy(out, first)
 	for key, value := range second {
 		if before, found := out[key]; found {
 			value = union(before, value)

@@ -1,6 +1,10 @@
 package visibility
 
-import "github.com/writ-policy/writ/server/decision"
+import (
+	"slices"
+
+	"github.com/writ-policy/writ/server/decision"
+)
 
 // Standard types.
 const (
@@ -174,10 +178,5 @@ func (e *entry) excludeNamespaces(in *location) bool {
 }
 
 func (e *entry) allowsAny(namespaces []string) bool {
-	for _, namespace := range namespaces {
-		if e.Namespaces.Allowed.Has(namespace) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(namespaces, e.Namespaces.Allowed.Has)
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/tests/oracle"
@@ -40,10 +41,8 @@ var expressions = map[string]func(oracle.Request) oracle.Truth{
 		case r.Fields == nil:
 			return oracle.Undecidable
 		}
-		for _, field := range r.Fields {
-			if field == "spec" {
-				return oracle.No
-			}
+		if slices.Contains(r.Fields, "spec") {
+			return oracle.No
 		}
 		return oracle.Yes
 	},

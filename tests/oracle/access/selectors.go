@@ -1,6 +1,7 @@
 package access
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -79,9 +80,7 @@ func ofSelected(selector oracle.Selector, entries []string, mayBeAbsent bool) or
 		for _, value := range append(slices.Compact(slices.Sorted(slices.Values(named))), "a value that nothing names") {
 			for _, o := range objects {
 				with := map[string]string{key: value}
-				for k, v := range o {
-					with[k] = v
-				}
+				maps.Copy(with, o)
 				more = append(more, with)
 			}
 		}

@@ -326,8 +326,8 @@ func (w *World) Fold(path Path, kind string) *Fold {
 	f := &Fold{unset: map[string][]*Policy{}, wiped: map[*Policy]*Policy{}, idle: map[*Block]bool{}}
 	f.clear()
 	f.Policies = w.policies(path, kind)
-	for i := len(f.Policies) - 1; i >= 0; i-- {
-		p := f.Policies[i]
+	for i, p := range slices.Backward(f.Policies) {
+
 		took := p.Bare == nil && p.Defaults == nil && p.Overrides == nil
 		for _, block := range []*Block{p.Bare, p.Defaults, p.Overrides} {
 			switch {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -220,9 +221,7 @@ func (w *World) Replaced(kind, policy string) []any {
 	for _, p := range w.Paths() {
 		for _, loss := range w.fold(p, kind).losses() {
 			entry := map[string]any{"path": p.String()}
-			for key, value := range loss.(map[string]any) {
-				entry[key] = value
-			}
+			maps.Copy(entry, loss.(map[string]any))
 			if policy == "" || entry["policy"] == kind+"/"+policy {
 				out = append(out, entry)
 			}

@@ -75,7 +75,7 @@ func (w *World) spare(r *Request) []func() (undo func()) {
 // without are the ways to take one entry out of a list.
 func without[T any](list *[]T) []func() func() {
 	var ways []func() func()
-	for i := len(*list) - 1; i >= 0; i-- {
+	for i := range slices.Backward(*list) {
 		ways = append(ways, func() func() {
 			old := *list
 			if i >= len(old) {

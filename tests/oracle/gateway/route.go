@@ -260,7 +260,7 @@ func (m *RouteMatch) fits(r *Request) bool {
 		return false
 	}
 	query := map[string]string{}
-	for _, pair := range strings.Split(r.query(), "&") {
+	for pair := range strings.SplitSeq(r.query(), "&") {
 		if name, value, _ := strings.Cut(pair, "="); name != "" {
 			query[name] = value
 		}

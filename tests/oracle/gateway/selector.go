@@ -32,7 +32,7 @@ func selected(selector string, seen any) any {
 			value = nil
 		}
 	}
-	for _, modifier := range strings.Split(rest, ".@") {
+	for modifier := range strings.SplitSeq(rest, ".@") {
 		if modifier != "" && value != nil {
 			value = modified(asText(value), modifier)
 		}

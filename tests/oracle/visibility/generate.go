@@ -121,7 +121,7 @@ func (g *generator) rule() *Rule {
 	case 0, 1, 2:
 		rule.Pattern = ".*"
 	case 3:
-		rule.Labels = g.labels(0, 2, []string{"env", "tier"})
+		rule.Labels = g.labels(0, []string{"env", "tier"})
 	case 4:
 		rule.Names = g.Some(1, 3, viewClusters)
 	case 5:
@@ -129,7 +129,7 @@ func (g *generator) rule() *Rule {
 	case 6:
 		rule.Names, rule.Pattern = g.Some(0, 2, viewClusters), g.One(append([]string{""}, viewPatterns...))
 		if g.Once(2) {
-			rule.Labels = g.labels(1, 2, []string{"env", "tier"})
+			rule.Labels = g.labels(1, []string{"env", "tier"})
 		}
 	}
 	older := g.Once(3)
@@ -145,9 +145,9 @@ func (g *generator) rule() *Rule {
 	return rule
 }
 
-func (g *generator) labels(low, high int, keys []string) map[string]string {
+func (g *generator) labels(low int, keys []string) map[string]string {
 	labels := map[string]string{}
-	for _, key := range g.Distinct(low, high, keys) {
+	for _, key := range g.Distinct(low, 2, keys) {
 		labels[key] = g.One([]string{"prod", "blue", "", "red"})
 	}
 	return labels
@@ -173,12 +173,12 @@ func (g *generator) entry(kind string, older bool) *Entry {
 		}
 	}
 	if (!older || kind == "nodes") && g.Once(3) {
-		e.Labels = g.labels(0, 2, itemLabels[:2])
+		e.Labels = g.labels(0, itemLabels[:2])
 	}
 	if older && kind == "nodes" {
 		e.HideMasters = g.Once(2)
 		if g.Once(2) {
-			e.HideByLabels = g.labels(0, 2, itemLabels[:2])
+			e.HideByLabels = g.labels(0, itemLabels[:2])
 		}
 		if (e.HideMasters || len(e.HideByLabels) > 0) && !g.Once(3) {
 			e.Visibility, e.Labels = "all", nil // what is hidden is seen to be

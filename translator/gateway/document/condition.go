@@ -24,7 +24,8 @@ func (r *ruleReader) conditions(f *syntax.Field) []tables.RequestCondition {
 	}
 	out := []tables.RequestCondition{}
 	for _, n := range f.Value.Items {
-		condition, ok := tables.RequestCondition{}, false
+		var condition tables.RequestCondition
+		var ok bool
 		if slices.Contains(tables.LimitKinds, r.kind) {
 			condition, ok = r.predicateOnly(n)
 		} else {

@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 )
@@ -102,9 +103,7 @@ func redactMember(object any, name string, replace func(any) any) any {
 		return object
 	}
 	out := make(map[string]any, len(v))
-	for key, member := range v {
-		out[key] = member
-	}
+	maps.Copy(out, v)
 	out[name] = replace(v[name])
 	return out
 }

@@ -119,7 +119,7 @@ func Of(ctx context.Context, w *statement.World) ([]Finding, error) {
 			}
 			statements := w.Binding(key)
 			if pass == 0 {
-				f.findAdmins(b, statements)
+				f.findAdmins(statements)
 				continue
 			}
 			out = append(out, f.ofBinding(b, statements, all)...)
@@ -149,7 +149,7 @@ func (f *finder) ofBinding(b *tables.Binding, statements []*statement.Statement,
 	return out
 }
 
-func (f *finder) findAdmins(b *tables.Binding, statements []*statement.Statement) {
+func (f *finder) findAdmins(statements []*statement.Statement) {
 	for _, s := range statements {
 		for _, p := range s.Subjects {
 			if s.Effect == statement.OutcomeAllow && s.Opaque == "" && f.result(&allPowers, s, p).reach == everywhere {

@@ -203,8 +203,7 @@ func (r *Repository) read(ctx context.Context) (source.Snapshot, diag.List, erro
 	snapshot, list, err := r.fetch(ctx, remote, hash, func(objects objectStore) (*object.Commit, error) {
 		return r.verifiedCommit(ctx, remote, objects, hash, base)
 	})
-	var descent *DescentError
-	if errors.As(err, &descent) {
+	if _, ok := errors.AsType[*DescentError](err); ok {
 		r.refused = refusal{hash, base, err}
 	}
 	if err != nil {

@@ -207,16 +207,13 @@ func (s *serverRemote) describe(l *transferLimiter, err error) error {
 
 // withoutURL removes the URL from a transport error, because it may contain a password.
 func withoutURL(err error) error {
-	var unexpected *plumbing.UnexpectedError
-	if errors.As(err, &unexpected) {
+	if unexpected, ok := errors.AsType[*plumbing.UnexpectedError](err); ok {
 		err = unexpected.Err
 	}
-	var status *githttp.Err
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*githttp.Err](err); ok {
 		return fmt.Errorf("the server returned %d %s", status.StatusCode(), http.StatusText(status.StatusCode()))
 	}
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		return at.Err
 	}
 	return err

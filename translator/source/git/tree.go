@@ -83,7 +83,7 @@ func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree,
 		t.reject(name, source.FolderLoop)
 		return nil
 	}
-	trail = append(trail[:len(trail):len(trail)], real)
+	trail = append(slices.Clip(trail), real)
 	if err := checkNames(folder.Entries); err != nil {
 		return fmt.Errorf("folder %s: %w", strconv.Quote(name), err)
 	}

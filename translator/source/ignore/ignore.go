@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -41,7 +42,7 @@ func (r Rules) With(folder string, content []byte) Rules {
 
 // WithPatterns is With for the lines of a file.
 func (r Rules) WithPatterns(folder string, lines []string) Rules {
-	all := r.patterns[:len(r.patterns):len(r.patterns)]
+	all := slices.Clip(r.patterns)
 	for _, line := range lines {
 		if p, ok := parse(strings.TrimSuffix(line, "\r")); ok {
 			p.folder = folder

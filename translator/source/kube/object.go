@@ -47,9 +47,7 @@ func (r resource) file(object *unstructured.Unstructured, annotations ...string)
 // prune returns an object without what is not policy. Some annotations are kept besides.
 func prune(object map[string]any, more ...string) map[string]any {
 	out := make(map[string]any, len(object))
-	for key, value := range object {
-		out[key] = value
-	}
+	maps.Copy(out, object)
 	kept := policyMetadata
 	switch version, _ := object["apiVersion"].(string); {
 	case !strings.HasPrefix(version, breakglass):
