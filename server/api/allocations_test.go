@@ -35,10 +35,6 @@ func (allPoints) Visibility(context.Context, *decision.VisibilityRequest) decisi
 	return decision.Authorization{Decision: decision.VisibleAll, Revision: fixedRevision}
 }
 
-func (allPoints) Fingerprints() *decision.Fingerprints {
-	return &decision.Fingerprints{Revision: fixedRevision}
-}
-
 func (allPoints) FilterItems(_ context.Context, _ *decision.VisibilityRequest, a decision.Authorization, _ iter.Seq2[decision.Item, error], _ func(int) error) (decision.VisibilityDecision, error) {
 	return decision.VisibilityDecision{Authorization: a}, nil
 }

@@ -17,14 +17,13 @@
 // alternative, a goroutine without a deadline, would evaluate for callers that have left.
 //
 // At the visibility point the same authorization applies to many lists of items, so
-// authorizations are cached, and items and numbers are not. There are many principals,
-// so an authorization remains valid in later revisions until a policy of its principal
-// changes (authorizations.go).
+// authorizations are cached, and items and numbers are not.
 package cache
 
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,14 +62,16 @@ type Cache struct {
 	gateway        *table[guarded]
 	generic        *table[genericAnswer]
 	values         *table[keptValue]
-	authorizations *authorizationCache // nil if authorizations are not cached
+	authorizations *table[authorized]
+	ttl            time.Duration // of authorizations
+	log            *slog.Logger  // of authorizations; nil without one
 }
 
 // cached is the Policies of one revision with a cache.
 type cached struct {
 	decision.Policies
 	cache *Cache
-	clock func() time.Time // of decisions at the access point
+	clock func() time.Time // of decisions
 }
 
 // Of returns policies that answer like p, from the cache where it can.
@@ -93,7 +94,7 @@ const maxRoom = 8 << 10
 
 // New returns an empty cache.
 func New(o Options, m *metrics.Metrics) *Cache {
-	c := &Cache{metrics: m, now: o.Now}
+	c := &Cache{metrics: m, now: o.Now, ttl: cmp.Or(max(o.Visibility.TTL, 0), DefaultTTL), log: o.Visibility.Logger}
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -104,7 +105,7 @@ func New(o Options, m *metrics.Metrics) *Cache {
 	c.gateway = newTable[guarded](m, c.now, entries, bytes, c.recordCount)
 	c.generic = newTable[genericAnswer](m, c.now, entries, bytes, c.recordCount)
 	c.values = newTable[keptValue](m, c.now, entries, bytes, c.recordCount)
-	c.authorizations = newAuthorizationCache(c, o.Visibility)
+	c.authorizations = newTable[authorized](m, c.now, o.Visibility.Entries, cmp.Or(max(o.Visibility.Bytes, 0), defaultVisibilityBytes), c.recordCount)
 	return c
 }
 
@@ -132,10 +133,9 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 			c.metrics.CacheHit()
 			return found(a.decision, r)
 		}
-		if p.Keeps(r, &a.decision, a.revision, key) {
-			c.metrics.CacheHit()
-			c.metrics.CacheKept()
-			return found(c.keepAccess(key, *a, revision), r)
+		if d := a.decision; p.Keeps(r, &d, key) {
+			c.access.keepOver(key, *a, revision, d)
+			return found(d, r)
 		}
 	}
 	a, err := c.access.evaluate(ctx, flightKey{revision, string(key)}, v.clock, func() answer[decision.Decision] {
@@ -154,13 +154,6 @@ func found(d decision.Decision, r *decision.Request) decision.Decision {
 	d = d.For(r)
 	d.Cached = true
 	return d
-}
-
-// keepAccess moves an answer to a later revision.
-func (c *Cache) keepAccess(key []byte, a answer[decision.Decision], revision string) decision.Decision {
-	a.revision, a.decision.Revision = revision, revision
-	c.access.keep(string(key), a)
-	return a.decision
 }
 
 func accessAnswer(d decision.Decision) answer[decision.Decision] {

@@ -38,12 +38,12 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 			d := a.decision.decision
 			d.Cached = true
 			return d, nil
-		case !a.isOwn && p.Keeps(r, &a.decision.decision, a.revision, key):
-			c.metrics.CacheHit()
-			c.metrics.CacheKept()
-			d := c.keepGateway(key, *a, revision)
-			d.Cached = true
-			return d, nil
+		case !a.isOwn:
+			if d := a.decision; p.Keeps(r, &d.decision, key) {
+				c.gateway.keepOver(key, *a, revision, d)
+				d.decision.Cached = true
+				return d.decision, nil
+			}
 		}
 	}
 	a, err := c.gateway.evaluate(ctx, flightKey{revision, string(key)}, c.now, func() answer[guarded] {
@@ -55,13 +55,6 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 		return d, nil
 	}
 	return a.decision.decision, a.decision.invalid
-}
-
-// keepGateway moves an answer to a later revision.
-func (c *Cache) keepGateway(key []byte, a answer[guarded], revision string) decision.GatewayDecision {
-	a.revision, a.decision.decision.Revision = revision, revision
-	c.gateway.keep(string(key), a)
-	return a.decision.decision
 }
 
 func gatewayAnswer(d decision.GatewayDecision, invalid *decision.InvalidRequest) answer[guarded] {

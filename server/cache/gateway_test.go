@@ -28,7 +28,8 @@ func (g *guards) Key(b []byte, q decision.Question) ([]byte, bool) {
 	return append(b, key...), key != "unknown"
 }
 
-func (g *guards) Keeps(decision.Question, decision.Answer, string, []byte) bool {
+func (g *guards) Keeps(_ decision.Question, d decision.Answer, _ []byte) bool {
+	d.(*decision.GatewayDecision).Revision = g.revision
 	return g.keeps
 }
 

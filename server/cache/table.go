@@ -182,5 +182,27 @@ func (t *table[D]) keep(key string, a answer[D]) {
 	}
 }
 
+// keepOver keeps an answer at another revision, with the decision as it is there.
+func (t *table[D]) keepOver(key []byte, a answer[D], revision string, decision D) {
+	t.metrics.CacheHit()
+	t.metrics.CacheKept()
+	a.revision, a.decision = revision, decision
+	t.keep(string(key), a)
+}
+
+// drop removes the answers that which selects.
+func (t *table[D]) drop(which func(key string, a *answer[D]) bool) {
+	if t.kept == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range t.kept.Keys() {
+		if e, ok := t.kept.Peek(key); ok && which(key, &e.answer) {
+			t.kept.Remove(key)
+		}
+	}
+}
+
 // entryBytes estimates what an entry takes besides its key and its decision.
 const entryBytes = 240

@@ -1,12 +1,15 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // VisibilityOptions bound the cache of authorizations. The zero value caches nothing.
@@ -28,71 +31,118 @@ const (
 	defaultVisibilityBytes = 64 << 20
 )
 
+// authorized is an authorization with the request that it was made for, without items and
+// numbers.
+type authorized struct {
+	decision.Authorization
+	of decision.VisibilityRequest
+}
+
 // Visibility returns the cached authorization, or a new one. An authorization with an
 // evaluation error is never cached.
 func (v *cached) Visibility(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
-	if v.cache.authorizations == nil || v.Revision() == "" {
-		return v.Policies.Visibility(ctx, r)
+	c, t, p, revision := v.cache, v.cache.authorizations, v.Policies, v.Revision()
+	if t.kept == nil || revision == "" {
+		return p.Visibility(ctx, r)
 	}
-	return v.cache.authorizations.authorize(ctx, v.Policies, r)
+	room := keyRooms.Get().(*[]byte)
+	defer keyRooms.Put(room)
+	key, ok := p.Key((*room)[:0], r)
+	if cap(key) <= maxRoom {
+		*room = key
+	}
+	if !ok {
+		return p.Visibility(ctx, r)
+	}
+	if a := t.find(key, v.clock); a != nil {
+		if a.revision == revision {
+			c.metrics.CacheHit()
+			d := a.decision.Authorization
+			d.Cached = true
+			return d
+		}
+		if d := a.decision; p.Keeps(r, &d.Authorization, key) {
+			d.Encode()
+			t.keepOver(key, *a, revision, d)
+			d.Cached = true
+			return d.Authorization
+		}
+		c.logDropped(&a.decision.of, "documents changed")
+	}
+	a, err := t.evaluate(ctx, flightKey{revision, string(key)}, v.clock, func() answer[authorized] {
+		began := v.clock()
+		return c.authorizationAnswer(p.Visibility(ctx, r), r, key, began)
+	})
+	if err != nil {
+		d := decision.FailedAuthorization(decision.CheckContext(ctx).Error())
+		d.Revision = revision
+		return d
+	}
+	return a.decision.Authorization
+}
+
+// authorizationAnswer returns an authorization that was decided from an instant on. Before it,
+// if the clock is set back, the authorization may differ. Encoded once, it is written as it is
+// to all who get it.
+func (c *Cache) authorizationAnswer(d decision.Authorization, r *decision.VisibilityRequest, key []byte, began time.Time) answer[authorized] {
+	begin, end := dates.Of(began), dates.Of(began.Add(c.ttl))
+	if !d.Expires.IsZero() {
+		end = min(end, dates.Of(d.Expires))
+	}
+	a := answer[authorized]{revision: d.Revision, span: dates.Span{Begin: &begin, End: &end}}
+	if d.EvaluationError == "" {
+		d.Encode()
+		// Maps take several times as much as their text.
+		const anAuthorization, ofText = 400, 7
+		a.bytes = anAuthorization + len(key) + ofText*len(d.Encoded)
+	}
+	a.decision = authorized{d, decision.VisibilityRequest{
+		User: r.User, Groups: r.GroupSet(), ServiceAccount: r.ServiceAccount, Action: r.Action, Type: r.Type,
+		Cluster: decision.Cluster{Name: r.Cluster.Name},
+	}}
+	return a
 }
 
 // Forget drops the cached authorizations of a user, with any groups, and returns how
 // many of them were valid for p. A service account is the user
 // system:serviceaccount:NAMESPACE:NAME.
 func (c *Cache) Forget(p decision.Policies, user string) int {
-	if c.authorizations == nil {
-		return 0
-	}
-	return c.authorizations.forget(p, user)
-}
-
-// changed holds the principals and types that differ between two revisions. Names are
-// literals, not patterns.
-type changed struct {
-	names, groups, types map[string]bool
-}
-
-// changes compares the fingerprints of two revisions. A changed policy affects the
-// principals it named before and those it names now.
-func changes(before, after *decision.Fingerprints) changed {
-	c := changed{map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	differing(before.Policies, after.Policies, func(p decision.PolicyFingerprint) string { return p.Hash }, func(p decision.PolicyFingerprint) {
-		for _, name := range p.Names {
-			c.names[name] = true
+	now, valid := c.now(), 0
+	c.authorizations.drop(func(key string, a *answer[authorized]) bool {
+		d := a.decision
+		if !slices.Contains(d.of.Names(), user) {
+			return false
 		}
-		for _, group := range p.Groups {
-			c.groups[group] = true
+		if a.isValid(now) && (a.revision == p.Revision() || p.Keeps(&d.of, &d.Authorization, []byte(key))) {
+			valid++
 		}
+		c.logDropped(&d.of, "the principal asked for it")
+		return true
 	})
-	differing(before.Sources, after.Sources, func(s decision.SourceFingerprint) string { return s.Hash }, func(s decision.SourceFingerprint) {
-		if s.Type != "" {
-			c.types[s.Type] = true
-		}
-	})
-	return c
+	return valid
 }
 
-// differing calls report for each value that is absent from the other map or has
-// another hash there.
-func differing[T any](before, after map[decision.DocumentName]T, hash func(T) string, report func(T)) {
-	for name, old := range before {
-		if new, found := after[name]; !found || hash(new) != hash(old) {
-			report(old)
-		}
-	}
-	for name, new := range after {
-		if old, found := before[name]; !found || hash(old) != hash(new) {
-			report(new)
-		}
+func (c *Cache) logDropped(of *decision.VisibilityRequest, why string) {
+	if c.log != nil {
+		c.log.Debug("an authorization is no longer kept", "key", shown(of), "because", why)
 	}
 }
 
-func (c changed) any() bool { return len(c.names)+len(c.groups)+len(c.types) > 0 }
-
-// affects reports whether an authorization may have changed.
-func (c changed) affects(e *cachedAuthorization) bool {
-	return c.types[e.typ] ||
-		slices.ContainsFunc(e.names, func(name string) bool { return c.names[name] }) ||
-		slices.ContainsFunc(e.groups, func(group string) bool { return c.groups[group] })
+// shown returns a readable name of an entry for the log. It is not unique.
+func shown(r *decision.VisibilityRequest) string {
+	user := r.User
+	if names := r.Names(); user == "" && len(names) > 0 {
+		user = names[0]
+	}
+	action := cmp.Or(r.Action, decision.ActionView)
+	principal := user + ":" + strings.Join(r.GroupSet(), ",")
+	if !r.IsCustom() {
+		resource := r.Cluster.Name
+		if r.Type != "" {
+			resource += "/" + r.Type
+		}
+		return "rbac:decision:" + principal + ":" + action + ":" + resource
+	}
+	cluster := cmp.Or(r.Cluster.Name, "all")
+	return "rbac:custom:" + principal + ":" + r.Type + ":" + cluster + ":" + action
 }

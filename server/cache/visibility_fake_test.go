@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,7 +78,7 @@ func (n revision) Visibility(_ context.Context, r *decision.VisibilityRequest) d
 		n.meanwhile()
 	}
 	now := n.now()
-	a := decision.Authorization{Decision: decision.VisibleNone, Reason: "none", Revision: w.revision}
+	a := decision.Authorization{Decision: decision.VisibleNone, Reason: "none", Revision: w.revision, Documents: w.documents(r)}
 	if r.Action == "fail" {
 		a = decision.FailedAuthorization("failed")
 		a.Revision = w.revision
@@ -115,32 +116,28 @@ func (p *pass) bounds() (out []time.Time) {
 	return out
 }
 
-func (n revision) Fingerprints() *decision.Fingerprints {
-	w := n.world
-	g := &decision.Fingerprints{
-		Revision: w.revision, Policies: map[decision.DocumentName]decision.PolicyFingerprint{}, Sources: map[decision.DocumentName]decision.SourceFingerprint{},
+// documents is the content of the policies of a request and of the source of its type.
+func (w *world) documents(r *decision.VisibilityRequest) [sha256.Size]byte {
+	text := fmt.Sprintln(w.sources[r.Type])
+	for _, name := range slices.Sorted(maps.Keys(w.passes)) {
+		if p := w.passes[name]; p.isFor(r) {
+			p.line = 0
+			text += fmt.Sprintln(name, p)
+		}
 	}
-	for name, p := range w.passes {
-		p.line = 0
-		g.Policies[decision.DocumentName{Name: name}] = decision.PolicyFingerprint{Hash: fmt.Sprint(p), Names: p.names, Groups: p.groups}
-	}
-	for typ, says := range w.sources {
-		g.Sources[decision.DocumentName{Name: typ}] = decision.SourceFingerprint{Hash: says, Type: typ}
-	}
-	return g
+	return sha256.Sum256([]byte(text))
 }
 
-func (n revision) Revalidate(a decision.Authorization) (decision.Authorization, bool) {
-	w := n.world
+func (n revision) Keeps(q decision.Question, d decision.Answer, _ []byte) bool {
+	w, a, r := n.world, d.(*decision.Authorization), q.(*decision.VisibilityRequest)
+	if a.Documents != w.documents(r) {
+		return false
+	}
 	a.Revision, a.Matched = w.revision, slices.Clone(a.Matched)
 	for i := range a.Matched {
-		p, found := w.passes[a.Matched[i].Name]
-		if !found {
-			return a, false
-		}
-		a.Matched[i].Source, a.Basis = fmt.Sprint("p.yaml:", p.line), w.revision
+		a.Matched[i].Source, a.Basis = fmt.Sprint("p.yaml:", w.passes[a.Matched[i].Name].line), w.revision
 	}
-	return a, true
+	return true
 }
 
 func (w *world) copy(revision string) *world {

@@ -73,7 +73,7 @@ func TestAuthorizationKey(t *testing.T) {
 	}
 }
 
-func TestShownKey(t *testing.T) {
+func TestShown(t *testing.T) {
 	for _, row := range []struct {
 		r    decision.VisibilityRequest
 		want string
@@ -84,7 +84,7 @@ func TestShownKey(t *testing.T) {
 		{decision.VisibilityRequest{User: "u", Groups: []string{"g"}, Type: "pvc"}, "rbac:custom:u:g:pvc:all:view"},
 		{decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}, Type: "pvc"}, "rbac:custom:system:serviceaccount:n:a::pvc:all:view"},
 	} {
-		if got := shownKey(&row.r); got != row.want {
+		if got := shown(&row.r); got != row.want {
 			t.Errorf("got %s, want %s", got, row.want)
 		}
 	}

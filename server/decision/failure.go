@@ -100,9 +100,9 @@ func (VisibilityDecision) Failed(cause string) VisibilityDecision {
 }
 
 // Settle returns the outcome; a partial decision counts as an allowance.
-func (d *VisibilityDecision) Settle() Outcome {
-	allowed := d.Decision == VisibleAll || d.Decision == VisibleSome
-	return outcomeOf(allowed, !allowed, d.EvaluationError)
+func (a *Authorization) Settle() Outcome {
+	allowed := a.Decision == VisibleAll || a.Decision == VisibleSome
+	return outcomeOf(allowed, !allowed, a.EvaluationError)
 }
 
 // Failed returns the decision for a failed evaluation.

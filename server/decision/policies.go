@@ -38,9 +38,11 @@ type Policies interface {
 	// that may be invalid or cannot share a decision. Keys of authorizations can be compared
 	// with those of other revisions.
 	Key(b []byte, q Question) ([]byte, bool)
-	// Keeps reports whether this revision decides q as an earlier revision decided requests
-	// with this key: with d. It returns false at points whose decisions have no key.
-	Keeps(q Question, d Answer, earlier string, key []byte) bool
+	// Keeps reports whether this revision decides q as another one decided requests with this
+	// key: with d, a copy, which it then makes a decision of this revision. What decides is the
+	// content of the documents that q depends on, and never where they are. It returns false
+	// at points whose decisions have no key.
+	Keeps(q Question, d Answer, key []byte) bool
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
@@ -78,14 +80,6 @@ type Policies interface {
 	ListPermissions(ctx context.Context, p Principal, clusters []string, labels func(cluster string) map[string]string) PermissionListing
 	// ListCustomTypes lists the types of metric sources the principal can discover.
 	ListCustomTypes(ctx context.Context, p Principal) TypeListing
-
-	// Fingerprints identify what authorizations depend on. They are computed at the
-	// first call and must not be written.
-	Fingerprints() *Fingerprints
-	// Revalidate converts an authorization of an earlier revision to this one. The
-	// caller has compared the Fingerprints of both: no policy of the principal has
-	// changed. It returns false if the conversion is not possible.
-	Revalidate(a Authorization) (Authorization, bool)
 }
 
 // Unavailable implements Policies if no revision is loaded: it denies everything, with
@@ -124,7 +118,7 @@ func (Unavailable) Tables() *tables.Revision { return new(tables.Revision) }
 func (Unavailable) Key(b []byte, _ Question) ([]byte, bool) { return b, false }
 
 // Keeps returns false.
-func (Unavailable) Keeps(Question, Answer, string, []byte) bool { return false }
+func (Unavailable) Keeps(Question, Answer, []byte) bool { return false }
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }
@@ -173,9 +167,3 @@ func (u Unavailable) ListPermissions(context.Context, Principal, []string, func(
 func (u Unavailable) ListCustomTypes(context.Context, Principal) TypeListing {
 	return TypeListing{Listing: Listing{EvaluationError: string(u)}}
 }
-
-// Fingerprints returns empty fingerprints.
-func (Unavailable) Fingerprints() *Fingerprints { return &Fingerprints{} }
-
-// Revalidate returns false.
-func (Unavailable) Revalidate(a Authorization) (Authorization, bool) { return a, false }

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"context"
+	"crypto/sha256"
 	"iter"
 	"time"
 
@@ -80,6 +81,9 @@ type Authorization struct {
 	// Basis holds the engine's own data for filtering items and computing numbers. It
 	// is opaque to other packages and valid for the revision only.
 	Basis any `json:"-"`
+	// Documents is a hash of the policies and sources that decided, without their positions;
+	// zero if that is not known.
+	Documents [sha256.Size]byte `json:"-"`
 }
 
 // DecidedBy returns the rules that decided, and whether the authorization was cached.
@@ -157,32 +161,4 @@ func (r *VisibilityRequest) IsCustom() bool {
 		return false
 	}
 	return true
-}
-
-// Fingerprints identify what the authorizations of a revision depend on. Comparing
-// those of two revisions shows which authorizations of the first are valid for the
-// second. They must not be written.
-type Fingerprints struct {
-	Revision string
-	Policies map[DocumentName]PolicyFingerprint
-	Sources  map[DocumentName]SourceFingerprint
-}
-
-// DocumentName names a document of a known kind.
-type DocumentName struct{ Namespace, Name string }
-
-// PolicyFingerprint identifies the content of a policy, but not its position, and
-// lists its subjects.
-type PolicyFingerprint struct {
-	Hash string
-	// Names are users, service accounts among them as system:serviceaccount:NS:NAME.
-	Names  []string
-	Groups []string
-}
-
-// SourceFingerprint identifies the content of a metric source. No policy can refer
-// to a source with an empty Type.
-type SourceFingerprint struct {
-	Hash string
-	Type string
 }

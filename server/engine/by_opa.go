@@ -225,14 +225,6 @@ func (e *Engine) FilterItems(ctx context.Context, r *decision.VisibilityRequest,
 	return e.FilterWhole(items, func(items []byte) decision.VisibilityDecision { return e.visibilityByOPA(ctx, r, items) }, yield)
 }
 
-// Revalidate implements decision.Policies. What OPA decides is decided anew.
-func (e *Engine) Revalidate(a decision.Authorization) (decision.Authorization, bool) {
-	if e.byOPA.at(decision.Visibility) != nil {
-		return a, false
-	}
-	return e.Policies.Revalidate(a)
-}
-
 // visibilityByOPA decides a request by the Rego of the bundle. items is the JSON of a list,
 // nil without items.
 func (e *Engine) visibilityByOPA(ctx context.Context, r *decision.VisibilityRequest, items []byte) decision.VisibilityDecision {

@@ -69,6 +69,9 @@ func TestExpressionsReadTheClusterOfTheBundle(t *testing.T) {
 	}
 }
 
+// of returns a decision of a revision.
+func of(e *Engine) *decision.Decision { return &decision.Decision{Revision: e.Revision()} }
+
 // A decision of the bundle of all clusters, or of another one, is not kept.
 func TestKeepsNoDecisionOfOtherClusters(t *testing.T) {
 	r := &decision.Request{User: "alice", Verb: "get", Resource: "services", Cluster: "test"}
@@ -81,10 +84,10 @@ func TestKeepsNoDecisionOfOtherClusters(t *testing.T) {
 		}
 		same, other := activateCluster(t, from, first, before), activateCluster(t, from, "prod", before)
 		key := before.AccessKey(nil, r)
-		if !same.Keeps(r, nil, before.Revision(), key) || keyOf(same, v) != keyOf(before, v) {
+		if !same.Keeps(r, of(before), key) || keyOf(same, v) != keyOf(before, v) {
 			t.Errorf("cluster %q: the same documents do not keep the decision", first)
 		}
-		if other.Keeps(r, nil, before.Revision(), key) || keyOf(other, v) == keyOf(before, v) {
+		if other.Keeps(r, of(before), key) || keyOf(other, v) == keyOf(before, v) {
 			t.Errorf("cluster %q: prod keeps the decision about test", first)
 		}
 		everyCluster := other.ListPermissions(t.Context(), decision.Principal{User: "alice"}, nil, func(string) map[string]string { return nil })
@@ -119,7 +122,7 @@ func TestTenantIsThatOfTheCluster(t *testing.T) {
 			t.Errorf("cluster %q: want a denial for the tenant bank alone", cluster)
 		}
 		key := shop.AccessKey(nil, r)
-		if bank.Keeps(r, nil, shop.Revision(), key) {
+		if bank.Keeps(r, of(shop), key) {
 			t.Errorf("cluster %q: a decision for the tenant shop is kept", cluster)
 		}
 		own := *r
@@ -127,7 +130,7 @@ func TestTenantIsThatOfTheCluster(t *testing.T) {
 		if bank.Access(t.Context(), &own).Denied || string(bank.AccessKey(nil, &own)) == string(bank.AccessKey(nil, r)) {
 			t.Errorf("cluster %q: the request's own tenant does not win", cluster)
 		}
-		if !bank.Keeps(&own, nil, shop.Revision(), shop.AccessKey(nil, &own)) {
+		if !bank.Keeps(&own, of(shop), shop.AccessKey(nil, &own)) {
 			t.Errorf("cluster %q: the decision for the request's own tenant is not kept", cluster)
 		}
 	}

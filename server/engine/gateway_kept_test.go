@@ -61,7 +61,7 @@ func TestKeepsGateway(t *testing.T) {
 			}
 			next := activateDocuments(t, tt.edit(keptGateway), Options{Last: first})
 			key, ok := next.GatewayKey(nil, r)
-			if got := next.Keeps(r, &before, before.Revision, key); !ok || got != tt.keeps {
+			if got := next.Keeps(r, &before, key); !ok || got != tt.keeps {
 				t.Errorf("got %v, want %v", got, tt.keeps)
 			}
 		})

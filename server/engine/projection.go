@@ -90,31 +90,37 @@ func decidesAccess(path string) bool {
 	return true
 }
 
-// Keeps implements decision.Policies: no revision since has changed what decides q, and q
-// had the key in the earlier one.
-func (e *Engine) Keeps(q decision.Question, d decision.Answer, earlier string, key []byte) bool {
+// Keeps implements decision.Policies. An authorization states the documents that it depends
+// on. At the other points no revision since has changed what decides q, and q had the key in
+// the revision of the decision.
+func (e *Engine) Keeps(q decision.Question, d decision.Answer, key []byte) bool {
+	switch d := d.(type) {
+	case *decision.Authorization:
+		return e.byOPA.at(decision.Visibility) == nil && e.Policies.Keeps(q.(*decision.VisibilityRequest), d)
+	case *decision.Decision:
+		r := q.(*decision.Request)
+		return e.keeps(&d.Revision, q, key, func(now, before *projected) bool { return now.changesAccess(before, r) })
+	case *decision.GatewayDecision:
+		r := q.(*decision.GatewayRequest)
+		return e.keeps(&d.Revision, q, key, func(now, _ *projected) bool { return now.gatewayChange.affects(r, d.Paths) })
+	}
+	return false
+}
+
+// keeps sets the revision of a decision if nothing that decides it has changed since.
+func (e *Engine) keeps(revision *string, q decision.Question, key []byte, changes func(now, before *projected) bool) bool {
 	now := e.projected
 	for _, before := range e.earlier {
-		if now.changes(before, q, d) {
+		if changes(now, before) {
 			return false
 		}
-		if before.revision == earlier {
+		if before.revision == *revision {
+			*revision = e.revision
 			return before.hasKey(q, key)
 		}
 		now = before
 	}
 	return false
-}
-
-// changes reports whether the decision on q may differ from d, one of the revision before.
-func (p *projected) changes(before *projected, q decision.Question, d decision.Answer) bool {
-	switch q := q.(type) {
-	case *decision.Request:
-		return p.changesAccess(before, q)
-	case *decision.GatewayRequest:
-		return p.gatewayChange.affects(q, d.(*decision.GatewayDecision).Paths)
-	}
-	return true
 }
 
 // Key implements decision.Policies. The cluster of an authorization is last: a key of a revision

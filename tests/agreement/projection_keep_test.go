@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/cache"
@@ -17,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/tests/oracle/gateway"
 	"github.com/writ-policy/writ/tests/oracle/random"
+	"github.com/writ-policy/writ/tests/oracle/visibility"
 	"github.com/writ-policy/writ/translator"
 )
 
@@ -118,7 +120,7 @@ func TestKeptGatewayDecisionsAreThoseOfTheNewRevision(t *testing.T) {
 			if revision > 0 {
 				edit(draw, edited)
 			}
-			now := activateNext(t, documents, edited, last)
+			now := activateNext(t, documents, edited, last, nil)
 			if now == nil {
 				continue
 			}
@@ -130,7 +132,7 @@ func TestKeptGatewayDecisionsAreThoseOfTheNewRevision(t *testing.T) {
 				got, invalid := c.Of(asked).Gateway(t.Context(), r)
 				want, wantInvalid := asked.wantedGateway(t.Context(), r)
 				if key, ok := now.GatewayKey(nil, r); ok && last != nil && !want.IsOwn {
-					if before, _ := last.Gateway(t.Context(), r); now.Revision() != last.Revision() && now.Keeps(r, &before, before.Revision, key) {
+					if before, _ := last.Gateway(t.Context(), r); now.Revision() != last.Revision() && now.Keeps(r, &before, key) {
 						kept++
 					}
 				}
@@ -147,6 +149,53 @@ func TestKeptGatewayDecisionsAreThoseOfTheNewRevision(t *testing.T) {
 	t.Logf("%d decisions were kept", kept)
 	if kept == 0 {
 		t.Error("no decision was kept over an edit")
+	}
+}
+
+// Over edits of documents of the visibility point, too, authorizations from the cache are
+// those of the new revision, and show the same items.
+func TestKeptAuthorizationsAreThoseOfTheNewRevision(t *testing.T) {
+	gate.Only(t)
+	t.Parallel()
+	kept := 0
+	for seed := firstWorld(); seed < firstWorld()+uint64(max(6, visibilityWorlds()/4)); seed++ {
+		files, views := visibility.Generate(seed)
+		requests := views.Requests(120)
+		clock := func() time.Time { return requests[0].Now }
+		draw := random.New(seed, 82)
+		c := cache.New(cache.Options{Now: clock, Visibility: cache.VisibilityOptions{Entries: 1 << 20}}, metrics.New())
+		documents := translator.New(translator.Options{AllowEmpty: true})
+		var now *engine.Engine
+		for revision := range 8 {
+			edited := maps.Clone(files)
+			if revision > 0 {
+				edit(draw, edited)
+			}
+			next := activateNext(t, documents, edited, now, clock)
+			if next == nil || now != nil && next.Revision() == now.Revision() {
+				continue
+			}
+			now = next
+			for i, request := range requests {
+				if (i+revision)%3 == 0 {
+					continue
+				}
+				r := viewOf(t, request)
+				want := now.Visibility(t.Context(), r)
+				got := c.Of(now).Visibility(t.Context(), r)
+				if got.Cached {
+					kept++
+				}
+				one, two := decision.DecideVisibility(t.Context(), now, r, got), decision.DecideVisibility(t.Context(), now, r, want)
+				if got.Revision != want.Revision || written(t, one) != written(t, two) {
+					t.Fatalf("world %d, revision %d: %s\ngot  %s\nwant %s", seed, revision, request.JSON(), written(t, one), written(t, two))
+				}
+			}
+		}
+	}
+	t.Logf("%d authorizations were kept", kept)
+	if kept == 0 {
+		t.Error("no authorization was kept over an edit")
 	}
 }
 
@@ -188,7 +237,7 @@ func (e *remembering) wantedGateway(ctx context.Context, r *decision.GatewayRequ
 }
 
 // activateNext returns nil if the documents have an error.
-func activateNext(t *testing.T, documents *translator.Translator, files map[string]string, last *engine.Engine) *engine.Engine {
+func activateNext(t *testing.T, documents *translator.Translator, files map[string]string, last *engine.Engine, clock func() time.Time) *engine.Engine {
 	t.Helper()
 	result, _ := documents.Translate(t.Context(), snapshotOfTexts(files))
 	if result == nil {
@@ -198,7 +247,7 @@ func activateNext(t *testing.T, documents *translator.Translator, files map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := engine.Activate(t.Context(), bundle, engine.Options{Last: last})
+	now, err := engine.Activate(t.Context(), bundle, engine.Options{Last: last, Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +256,7 @@ func activateNext(t *testing.T, documents *translator.Translator, files map[stri
 
 // keeps reports whether the decision on r is kept from the last revision to the present.
 func keeps(last, now *engine.Engine, r *decided) bool {
-	return now.Revision() != last.Revision() && now.Keeps(r.decoded, nil, last.Revision(), now.AccessKey(nil, r.decoded))
+	return now.Revision() != last.Revision() && now.Keeps(r.decoded, &decision.Decision{Revision: last.Revision()}, now.AccessKey(nil, r.decoded))
 }
 
 // edit removes a document, moves one to the end of another file, which changes lines too,

@@ -18,7 +18,11 @@ func (x *index) authorize(ctx context.Context, r *decision.VisibilityRequest, no
 	if err := decision.CheckContext(ctx); err != nil {
 		return decision.Authorization{}, err
 	}
-	return v.authorization(r), nil
+	a := v.authorization(r)
+	var room room
+	naming := x.naming(s.subjects, &room)
+	a.Expires, a.Documents = x.expires(naming, now), x.documents(r, naming)
+	return a, nil
 }
 
 // verdict is the outcome of a search. rule is the rule that decides, nil if none does;

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -14,8 +16,7 @@ import (
 // after newIndex.
 type index struct {
 	tables   *tables.Visibility
-	policies []policy // in the order of evaluation
-	byName   map[decision.DocumentName]*policy
+	policies []policy                 // in the order of evaluation
 	sources  map[string]*metricSource // by type
 }
 
@@ -23,7 +24,8 @@ type index struct {
 type policy struct {
 	*tables.VisibilityPolicy
 	rules     []rule
-	byDefault *rule // nil if the policy does not apply to clusters that no rule selects
+	byDefault *rule         // nil if the policy does not apply to clusters that no rule selects
+	hash      func() []byte // of its content, computed at the first call
 }
 
 // rule is a rule, or the default, of a policy.
@@ -42,6 +44,7 @@ type rule struct {
 // prepared.
 type metricSource struct {
 	*tables.MetricSource
+	hash        func() []byte // as of a policy
 	columns     []tables.FieldRef
 	aggregators []aggregator
 }
@@ -51,7 +54,6 @@ func newIndex(t *tables.Visibility) (*index, error) {
 	x := &index{
 		tables:   t,
 		policies: make([]policy, len(t.Policies)),
-		byName:   make(map[decision.DocumentName]*policy, len(t.Policies)),
 		sources:  make(map[string]*metricSource, len(t.Types)),
 	}
 	patterns := make(map[string]*regexp.Regexp)
@@ -61,7 +63,7 @@ func newIndex(t *tables.Visibility) (*index, error) {
 		if err := p.prepare(patterns); err != nil {
 			return nil, fmt.Errorf("policy %q: %w", p.Name, err)
 		}
-		x.byName[decision.DocumentName{Namespace: p.Namespace, Name: p.Name}] = p
+		p.hash = sync.OnceValue(func() []byte { return hashOfPolicy(p.VisibilityPolicy) })
 	}
 	if err := x.checkSubjects(); err != nil {
 		return nil, err
@@ -75,6 +77,7 @@ func newIndex(t *tables.Visibility) (*index, error) {
 		if err != nil {
 			return nil, err
 		}
+		prepared.hash = sync.OnceValue(func() []byte { return hashOfSource(source) })
 		x.sources[source.Type] = prepared
 	}
 	return x, nil
@@ -162,18 +165,6 @@ func toJSON(filter *tables.ShownFilter) (shown map[string]any, err error) {
 	return shown, json.Unmarshal(text, &shown)
 }
 
-// rule returns the rule that decided, nil if the tables do not have it.
-func (x *index) rule(m *decision.Matched) *rule {
-	p := x.byName[decision.DocumentName{Namespace: m.Namespace, Name: m.Name}]
-	switch {
-	case p == nil || m.Rule >= len(p.rules):
-		return nil
-	case m.Rule < 0:
-		return p.byDefault
-	}
-	return &p.rules[m.Rule]
-}
-
 // subjects returns the principal's subjects, as the tables name them.
 func subjects(r *decision.VisibilityRequest) []string {
 	names := r.Names()
@@ -189,26 +180,35 @@ func subjects(r *decision.VisibilityRequest) []string {
 	return keys
 }
 
-// expires returns the first instant after now at which a policy of the principal begins
-// or has ended, whatever clusters it selects; zero if no policy does. notBefore and
+// room is for the numbers of the policies of most principals.
+type room [16]int
+
+// naming returns the numbers of the policies that name one of the subjects, ascending.
+func (x *index) naming(subjects []string, room *room) []int {
+	numbers := room[:0]
+	for _, subject := range subjects {
+		numbers = append(append(numbers, x.tables.Allows[subject]...), x.tables.Denies[subject]...)
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// expires returns the first instant after now at which one of the policies of the principal
+// begins or has ended, whatever clusters it selects; zero if no policy does. notBefore and
 // notAfter are inclusive.
-func (x *index) expires(r *decision.VisibilityRequest, now time.Time) (first time.Time) {
+func (x *index) expires(naming []int, now time.Time) (first time.Time) {
 	consider := func(at time.Time) {
 		if first.IsZero() || at.Before(first) {
 			first = at
 		}
 	}
-	for _, subject := range subjects(r) {
-		for _, lists := range [...]map[string][]int{x.tables.Allows, x.tables.Denies} {
-			for _, i := range lists[subject] {
-				p := &x.policies[i]
-				if p.NotBefore != nil && p.NotBefore.After(now) {
-					consider(*p.NotBefore)
-				}
-				if p.NotAfter != nil && !p.NotAfter.Before(now) {
-					consider(p.NotAfter.Add(1))
-				}
-			}
+	for _, i := range naming {
+		p := &x.policies[i]
+		if p.NotBefore != nil && p.NotBefore.After(now) {
+			consider(*p.NotBefore)
+		}
+		if p.NotAfter != nil && !p.NotAfter.Before(now) {
+			consider(p.NotAfter.Add(1))
 		}
 	}
 	return first

@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/topdown"
@@ -52,9 +51,8 @@ type Options struct {
 // for concurrent use.
 type Policies struct {
 	*index
-	revision     string
-	options      Options
-	fingerprints func() *decision.Fingerprints // computed at the first call
+	revision string
+	options  Options
 }
 
 // At returns the same policies at an instant.
@@ -81,7 +79,6 @@ func New(revision string, t *tables.Visibility, o Options, last *Policies) (*Pol
 			return nil, fmt.Errorf("index the tables of visibility: %w", err)
 		}
 	}
-	p.fingerprints = sync.OnceValue(func() *decision.Fingerprints { return p.computeFingerprints(revision) })
 	return p, nil
 }
 
@@ -91,8 +88,6 @@ func (p *Policies) Visibility(ctx context.Context, r *decision.VisibilityRequest
 	a, err := p.authorize(ctx, r, now)
 	if err != nil {
 		a = decision.FailedAuthorization(err.Error())
-	} else {
-		a.Expires = p.expires(r, now)
 	}
 	a.Revision = p.revision
 	return a
