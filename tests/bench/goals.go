@@ -34,8 +34,8 @@ const (
 	goalPotential       = "who-can --potential with 200 escalations, %d bindings"
 	goalDeny            = "one deny policy changed beside 200, %d bindings"
 	goalMemory          = "peak of resident memory on documents, %d bindings"
-	goalAlone           = "peak of resident memory on a bundle, %d bindings"
-	goalAloneStart      = "start from a bundle, %d bindings"
+	goalAlone           = "peak of resident memory on a signed bundle, %d bindings"
+	goalAloneStart      = "server ready from a signed bundle, %d bindings"
 	goalAloneCost       = "uncached over HTTP, %d bindings, x that of 10000"
 )
 
