@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/roles"
@@ -37,12 +38,7 @@ func (t *Translator) addBootstrap(documents []syntax.Document, s state) ([]synta
 				notes = append(notes, Note{d.Meta().At, fmt.Sprintf("%s replaces the one of %s", directory.Title(d.Meta()), file)})
 			}
 		}
-		added := make([]syntax.Document, 0, len(own))
-		for _, d := range own {
-			if stands[directory.IdentityOf(d.Meta())] {
-				added = append(added, d)
-			}
-		}
+		added := elements.Filter(own, func(d syntax.Document) bool { return stands[directory.IdentityOf(d.Meta())] })
 		at, _ := slices.BinarySearchFunc(all, file, func(d syntax.Document, file string) int {
 			return strings.Compare(d.Meta().At.File, file)
 		})

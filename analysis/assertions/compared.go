@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
@@ -50,12 +51,7 @@ func keyOf(snapshot source.Snapshot, err error) string {
 // Changed returns a function that reports whether the documents that assertions compare with are
 // others than Check read; nil if they cannot change. It is safe for concurrent use.
 func (s *Set) Changed() func(ctx context.Context) bool {
-	var list []compared
-	for _, c := range s.read {
-		if !c.isFixed {
-			list = append(list, c)
-		}
-	}
+	list := elements.Filter(s.read, func(c compared) bool { return !c.isFixed })
 	if len(list) == 0 {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -153,10 +154,7 @@ func inNamespaces(f *tables.NamespaceFilter) string {
 	}
 	var terms []string
 	for _, term := range f.Terms {
-		var all []string
-		for _, q := range term {
-			all = append(all, requirement(&q))
-		}
+		all := elements.Map(term, func(q tables.LabelRequirement) string { return requirement(&q) })
 		terms = append(terms, allOf(all...))
 	}
 	return anyOf(named, both(`variables.space != ""`, "("+anyOf(terms...)+")"))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // class is a set of requests whose outcome changes.
@@ -76,11 +77,7 @@ func (d *side) groups(s *statement.Statement) []*group {
 		by[key].principals = append(by[key].principals, p)
 		by[key].statements = append(by[key].statements, r)
 	}
-	var out []*group
-	for _, key := range slices.Sorted(maps.Keys(by)) {
-		out = append(out, by[key])
-	}
-	return out
+	return elements.Map(slices.Sorted(maps.Keys(by)), func(key string) *group { return by[key] })
 }
 
 // classes returns the classes in which s is the lower deciding statement.

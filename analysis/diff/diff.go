@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -401,10 +402,7 @@ func (c *comparison) merge() {
 func (k *class) key() string {
 	text := k.point + "\x00" + k.question + statement.JSONText(k.types) + statement.JSONText(k.actions) + statement.JSONText(k.paths)
 	for _, list := range append(slices.Clone(k.all), k.except) {
-		contents := make([]string, 0, len(list))
-		for _, m := range list {
-			contents = append(contents, statement.ContentOf(m.s)+statement.JSONText(m.in))
-		}
+		contents := elements.Map(list, func(m *member) string { return statement.ContentOf(m.s) + statement.JSONText(m.in) })
 		slices.Sort(contents)
 		text += "\x01" + statement.JSONText(contents)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -94,10 +95,7 @@ func (r *Report) markdownDetails(l lists) string {
 	var out diag.Lines
 	out.Addf("<details><summary>%s without a decision that differs</summary>", diag.Counted(len(r.Details), "difference"))
 	out.Addf("")
-	texts := make([]string, 0, len(r.Details))
-	for _, d := range r.Details {
-		texts = append(texts, d.line())
-	}
+	texts := elements.Map(r.Details, func(d Detail) string { return d.line() })
 	for _, text := range l.list(texts) {
 		out.Addf("- %s", EscapeMarkdown(text))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // member is a statement of a class, and the revisions that have it.
@@ -52,11 +53,7 @@ func (g *group) withEquals(list []*statement.Statement) []*statement.Statement {
 // members returns statements as those of a class. A statement that both revisions have is
 // one member.
 func (d *side) members(list []*statement.Statement) []*member {
-	out := make([]*member, 0, len(list))
-	for _, t := range list {
-		out = append(out, d.memberOf(t))
-	}
-	return out
+	return elements.Map(list, d.memberOf)
 }
 
 func (d *side) memberOf(t *statement.Statement) *member {

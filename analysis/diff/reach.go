@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -59,11 +60,7 @@ const (
 func Differing(a, b *statement.World) []Cause {
 	c := &comparison{a: &Side{World: a}, b: &Side{World: b}}
 	c.routed = func() (_, _ map[Cause]string) { return nil, nil }
-	var out []Cause
-	for _, d := range c.differences() {
-		out = append(out, d.Cause)
-	}
-	return out
+	return elements.Map(c.differences(), func(d difference) Cause { return d.Cause })
 }
 
 // SetReach adds the paths that differ to the report.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/lint/risk"
 )
 
@@ -244,15 +245,10 @@ func (c *comparison) classJSON(k *class, entries map[*member]*statement.Entry, s
 	out := Class{Point: k.point, Exact: len(k.why) == 0, Why: append([]string{}, k.why...), All: [][]int{}, Question: k.question,
 		Types: k.types, Actions: k.actions, Paths: k.paths, Rules: k.rules, Changes: append([]string{}, k.changes...), Transitions: []Transition{}, causes: k.causes}
 	ids := func(list []*member) []int {
-		found := make([]int, 0, len(list))
-		for _, m := range list {
-			found = append(found, entries[m].ID)
-		}
+		found := elements.Map(list, func(m *member) int { return entries[m].ID })
 		return statement.SortedIDs(found)
 	}
-	for _, list := range k.all {
-		out.All = append(out.All, ids(list))
-	}
+	out.All = append(out.All, elements.Map(k.all, ids)...)
 	out.Except = ids(k.except)
 	for _, t := range k.transitions {
 		change := changeOf(k.point, t.from, t.to)
@@ -300,12 +296,7 @@ func (c *comparison) affectedOf(t *transition) Affected {
 // sortedChanges orders changes, most dangerous first, each once.
 func sortedChanges(list []string) []string {
 	out := []string{}
-	for _, change := range changeKinds {
-		if slices.Contains(list, change) {
-			out = append(out, change)
-		}
-	}
-	return out
+	return append(out, elements.Filter(changeKinds, func(change string) bool { return slices.Contains(list, change) })...)
 }
 
 // hash returns the ID of a class, which survives renamed files and moved lines.
@@ -320,14 +311,8 @@ func (k *Class) hash(statements []statement.JSON) string {
 		slices.Sort(texts)
 		return texts
 	}
-	var all [][]string
-	for _, list := range k.All {
-		all = append(all, bare(list))
-	}
-	var pairs []string
-	for _, t := range k.Transitions {
-		pairs = append(pairs, t.From+" "+t.To)
-	}
+	all := elements.Map(k.All, bare)
+	pairs := elements.Map(k.Transitions, func(t Transition) string { return t.From + " " + t.To })
 	sum := sha256.Sum256([]byte(statement.JSONText([]any{k.Point, k.Question, k.Types, k.Actions, k.Paths, k.Rules, pairs, all, bare(k.Except), k.Why})))
 	return hex.EncodeToString(sum[:8])
 }
@@ -390,10 +375,7 @@ func (c *comparison) clocks(g *statement.Registry, points []string) map[string][
 
 func (r *Report) addClocks(clocks map[string][]*statement.Entry) {
 	for _, why := range slices.Sorted(maps.Keys(clocks)) {
-		var ids []int
-		for _, e := range clocks[why] {
-			ids = append(ids, e.ID)
-		}
+		ids := elements.Map(clocks[why], func(e *statement.Entry) int { return e.ID })
 		i := slices.IndexFunc(r.Coverage.Inexact, func(x Inexact) bool { return x.Why == why })
 		if i < 0 {
 			r.Coverage.Inexact = append(r.Coverage.Inexact, Inexact{Why: why, Statements: statement.SortedIDs(ids)})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // side is one direction of a comparison: the statements of x that y lacks.
@@ -169,12 +170,7 @@ func (d *side) everyone(s *statement.Statement, from *space) []*statement.Statem
 	if found, ok := d.denials[key]; ok {
 		return found
 	}
-	var out []*statement.Statement
-	for _, t := range from.everyone {
-		if d.overlaps(s, t) {
-			out = append(out, t)
-		}
-	}
+	out := elements.Filter(from.everyone, func(t *statement.Statement) bool { return d.overlaps(s, t) })
 	if d.denials == nil {
 		d.denials = make(map[placed][]*statement.Statement)
 	}
@@ -193,10 +189,7 @@ type placed struct {
 func (r *relevant) signature() string {
 	var b strings.Builder
 	for _, list := range [][]*statement.Statement{r.lowerX, r.lowerY, r.same, r.other} {
-		contents := make([]string, 0, len(list))
-		for _, s := range list {
-			contents = append(contents, statement.ContentOf(s))
-		}
+		contents := elements.Map(list, statement.ContentOf)
 		slices.Sort(contents)
 		b.WriteString(strings.Join(slices.Compact(contents), "\x01"))
 		b.WriteByte(2)

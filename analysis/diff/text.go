@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint/risk"
 	"github.com/writ-policy/writ/translator/tables"
@@ -87,10 +88,7 @@ func (r *Report) Brief(on string, most int) string {
 	}
 	head += cmp.Or(r.counts(), r.noDifference()) + ". " + diag.Line("Compared with "+r.A.Source+", revision "+r.A.Revision) + ".\n"
 	classes := r.byID()
-	var lines []string
-	for _, p := range r.shown() {
-		lines = append(lines, diag.Line(p.Change+": "+p.line())+"\n")
-	}
+	lines := elements.Map(r.shown(), func(p *ReachChange) string { return diag.Line(p.Change+": "+p.line()) + "\n" })
 	for i := range r.parts {
 		g := &r.parts[i]
 		lines = append(lines, diag.Line(fmt.Sprintf("%s: %s%s (%s)", g.Change, g.Summary, g.expected(classes), strings.Join(inJSON.list(g.documents()), ", ")))+"\n")
@@ -171,10 +169,7 @@ func (r *Report) writeGroup(out *diag.Lines, g *Group, classes map[string]*Class
 	for _, text := range r.remarks(g, classes, l) {
 		out.Addf("    %s", text)
 	}
-	requests := make([]string, 0, len(found))
-	for _, t := range found {
-		requests = append(requests, string(statement.Encode(t.Witness.Request)))
-	}
+	requests := elements.Map(found, func(t *Transition) string { return string(statement.Encode(t.Witness.Request)) })
 	for _, text := range l.list(requests) {
 		out.Addf("    %s", text)
 	}
@@ -241,10 +236,7 @@ func (g *Group) expected(classes map[string]*Class) string {
 // remarks returns what a group leaves out, whom it concerns and what it is about if its
 // sentence counts them, the pods, and changes that may happen too.
 func (r *Report) remarks(g *Group, classes map[string]*Class, l lists) []string {
-	var out []string
-	for _, text := range l.list(r.exceptions(g, classes, l)) {
-		out = append(out, "except "+text)
-	}
+	out := elements.Map(l.list(r.exceptions(g, classes, l)), func(text string) string { return "except " + text })
 	who := g.title.who
 	if strings.HasPrefix(g.title.subjects(), everybody) {
 		who = concerned(g, classes)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/lint/risk"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -202,10 +203,7 @@ func connected(place string) string {
 
 // who returns the subjects of a class, of its items those that go through a change.
 func (r *Report) who(k *Class, change string) []string {
-	var out []string
-	for _, path := range k.Paths {
-		out = append(out, pathPrefix+path)
-	}
+	out := elements.Map(k.Paths, func(path string) string { return pathPrefix + path })
 	if k.Question == questionItem {
 		out = append(out, k.affected(change)...)
 	}

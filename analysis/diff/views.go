@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -181,10 +182,7 @@ func (c *comparison) clustersOf(all []*statement.Statement) ([]statement.Request
 		for _, labels := range find.Values.ClusterLabels.Sets(find.Values.ClusterLabels.Keys) {
 			r := none
 			r.Cluster, r.ClusterLabels = name, labels
-			signature := make([]byte, 0, len(all))
-			for _, s := range all {
-				signature = append(signature, s.Match(statement.StageCluster, &r))
-			}
+			signature := elements.Map(all, func(s *statement.Statement) byte { return s.Match(statement.StageCluster, &r) })
 			if key := string(signature); name != "" && !seen[key] {
 				seen[key] = true
 				out = append(out, r)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/regions"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -147,13 +148,8 @@ func (c *comparison) views(a, b []*statement.Statement) error {
 	if sources { // what identifies items may differ for every policy
 		changedA, changedB = a, b
 	}
-	var all []*member
-	for _, s := range changedB {
-		all = append(all, sideB.own(s))
-	}
-	for _, s := range changedA {
-		all = append(all, sideA.own(s))
-	}
+	all := elements.Map(changedB, sideB.own)
+	all = append(all, elements.Map(changedA, sideA.own)...)
 	if len(all) == 0 {
 		return nil
 	}

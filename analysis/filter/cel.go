@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // celPrinter prints a tree as an expression of CEL over item and args. It never fails,
@@ -111,10 +113,7 @@ func (p *celPrinter) leaf(l *test) string {
 	}
 	switch l.kind {
 	case isNumber:
-		var out []string
-		for _, n := range l.numbers {
-			out = append(out, value+" == "+p.arg(n.value))
-		}
+		out := elements.Map(l.numbers, func(n number) string { return value + " == " + p.arg(n.value) })
 		return isThere + " && (" + strings.Join(out, " || ") + ")"
 	case isBoolean:
 		return isThere + " && " + value + " == " + strconv.FormatBool(l.truth)

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -125,13 +126,8 @@ func subjectsOf(v value) []string {
 			out = append(out, tables.User(name))
 		}
 	}
-	for _, name := range v.get("groupNames").texts() {
-		out = append(out, tables.Group(name))
-	}
-	for _, name := range v.get("userNames").texts() {
-		out = append(out, tables.User(name))
-	}
-	return out
+	out = append(out, elements.Map(v.get("groupNames").texts(), tables.Group)...)
+	return append(out, elements.Map(v.get("userNames").texts(), tables.User)...)
 }
 
 // roleOf returns the role that a binding names.

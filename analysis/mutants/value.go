@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
 )
 
@@ -71,11 +72,7 @@ func (v value) text() string {
 
 // texts returns the elements of a list of texts.
 func (v value) texts() []string {
-	var out []string
-	for _, item := range v.items() {
-		out = append(out, item.text())
-	}
-	return out
+	return elements.Map(v.items(), value.text)
 }
 
 func (v value) has(text string) bool { return slices.Contains(v.texts(), text) }
@@ -123,11 +120,7 @@ func number(text string) *yaml.Node {
 }
 
 func list(texts ...string) *yaml.Node {
-	out := &yaml.Node{Kind: yaml.SequenceNode}
-	for _, text := range texts {
-		out.Content = append(out.Content, scalar(text))
-	}
-	return out
+	return &yaml.Node{Kind: yaml.SequenceNode, Content: elements.Map(texts, scalar)}
 }
 
 // mapping returns a mapping of keys and values in turn.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/tables"
@@ -218,14 +219,8 @@ func (t *EscalationTerms) locator() string {
 }
 
 func principals(groups, users []string) []string {
-	var out []string
-	for _, group := range groups {
-		out = append(out, "group "+group)
-	}
-	for _, user := range users {
-		out = append(out, "user "+user)
-	}
-	return out
+	out := elements.Map(groups, func(group string) string { return "group " + group })
+	return append(out, elements.Map(users, func(user string) string { return "user " + user })...)
 }
 
 // textOf lists principals, and the identity providers that they must come from.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -102,11 +103,7 @@ func viaOf(own []*statement.Statement) []Via {
 		}
 	}
 	slices.SortFunc(sessions, func(a, b *tables.Session) int { return strings.Compare(a.Name, b.Name) })
-	var out []Via
-	for _, s := range sessions {
-		out = append(out, Via{s.Name, s.Dates.End()})
-	}
-	return out
+	return elements.Map(sessions, func(s *tables.Session) Via { return Via{s.Name, s.Dates.End()} })
 }
 
 // untilOf returns when the first of some statements, or of the sessions that lend them,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -24,17 +25,11 @@ func (w *WhoCan) Table() string {
 		byID[w.Statements[i].ID] = &w.Statements[i]
 	}
 	for _, s := range w.Subjects {
-		var because []string
-		for _, id := range s.Statements {
-			because = append(because, w.because(byID[id], s.Subject))
-		}
+		because := elements.Map(s.Statements, func(id int) string { return w.because(byID[id], s.Subject) })
 		rows = append(rows, []string{s.Subject, s.Verdict, s.Text, strings.Join(statement.Shorten(because), ", ")})
 	}
 	out.AddTable(rows)
-	var denied []string
-	for _, id := range w.EverybodyDenied {
-		denied = append(denied, byID[id].Denial()+untilText(byID[id]))
-	}
+	denied := elements.Map(w.EverybodyDenied, func(id int) string { return byID[id].Denial() + untilText(byID[id]) })
 	if len(denied) > 0 {
 		who := "No subject"
 		if slices.ContainsFunc(w.Statements, func(s statement.JSON) bool { return s.IsDebug() }) {

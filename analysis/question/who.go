@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -404,13 +405,7 @@ func (a *Asker) example(ctx context.Context, q *Question, deny, own []*statement
 
 // below returns the denials that come before an allow statement.
 func below(own []*statement.Statement, t *statement.Statement) []*statement.Statement {
-	var out []*statement.Statement
-	for _, s := range own {
-		if s.Effect == statement.OutcomeDeny && s.Step < t.Step {
-			out = append(out, s)
-		}
-	}
-	return out
+	return elements.Filter(own, func(s *statement.Statement) bool { return s.Effect == statement.OutcomeDeny && s.Step < t.Step })
 }
 
 // allowed looks for a request that t allows: first where nothing opaque is in the way,

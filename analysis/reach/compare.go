@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -189,13 +190,8 @@ func (c *comparer) causes(p *Path, to *goal, side int) ([]diff.Cause, error) {
 }
 
 // denials returns the deny policies that differ.
-func (c *comparer) denials() (out []diff.Cause) {
-	for _, one := range c.differing {
-		if one.Kind == kindDenyPolicy {
-			out = append(out, one)
-		}
-	}
-	return out
+func (c *comparer) denials() []diff.Cause {
+	return elements.Filter(c.differing, func(one diff.Cause) bool { return one.Kind == kindDenyPolicy })
 }
 
 // decides returns the outcome of a request in a world, and the document that decides it.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -29,11 +30,7 @@ func (r *Report) except(list []Exception, now time.Time) {
 		}
 		fits := func(p Path) bool { return e.To == p.To && p.Class >= e.Class && e.From.Match(p.Subject) }
 		n := len(r.Excepted)
-		for _, p := range r.Paths {
-			if fits(p) {
-				r.Excepted = append(r.Excepted, p)
-			}
-		}
+		r.Excepted = append(r.Excepted, elements.Filter(r.Paths, fits)...)
 		if r.Paths = slices.DeleteFunc(r.Paths, fits); len(r.Excepted) == n {
 			r.Notes = append(r.Notes, fmt.Sprintf("the exception of %s to %s fits no path", e.Text, e.To))
 		}

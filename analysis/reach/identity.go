@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -161,12 +162,7 @@ func (i *Identity) text() string {
 		acting = ", acting"
 	}
 	if i.User != "" {
-		var more []string
-		for _, group := range i.Groups {
-			if !slices.Contains(withImplied(i.User, nil), group) {
-				more = append(more, group)
-			}
-		}
+		more := elements.Filter(i.Groups, func(group string) bool { return !slices.Contains(withImplied(i.User, nil), group) })
 		if len(more) > 0 {
 			name += " with group " + strings.Join(more, ", ")
 		}

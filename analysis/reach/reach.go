@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/access"
 )
 
@@ -70,12 +71,8 @@ type Subject struct {
 }
 
 // Subjects returns the subjects that paths begin with unless Options name some.
-func Subjects(o Options) (out []Subject) {
-	g := newGraph(&o)
-	for _, s := range g.begin() {
-		out = append(out, Subject{s.name, s.identity})
-	}
-	return out
+func Subjects(o Options) []Subject {
+	return elements.Map(newGraph(&o).begin(), func(s start) Subject { return Subject{s.name, s.identity} })
 }
 
 // start is a subject that paths begin with.
@@ -158,12 +155,7 @@ func (s *search) isAtAll(n *node) (bool, error) {
 
 // towards returns the distances of all nodes to a goal, by class; nil if no node is there.
 func (s *search) towards(goal int) (out []*distances) {
-	var at []*node
-	for _, n := range s.order {
-		if s.goals[goal].reached(n) {
-			at = append(at, n)
-		}
-	}
+	at := elements.Filter(s.order, func(n *node) bool { return s.goals[goal].reached(n) })
 	if len(at) == 0 {
 		return nil
 	}

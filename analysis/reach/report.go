@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -63,11 +64,8 @@ type Hop struct {
 }
 
 // Made returns the requests of a hop as its identity makes them.
-func (h *Hop) Made() (out []map[string]any) {
-	for _, r := range h.Requests {
-		out = append(out, h.As.request(merged(r, h.Facts)))
-	}
-	return out
+func (h *Hop) Made() []map[string]any {
+	return elements.Map(h.Requests, func(r map[string]any) map[string]any { return h.As.request(merged(r, h.Facts)) })
 }
 
 // Grant is the rule that allows a request.
@@ -165,9 +163,7 @@ func (h *hop) report(as, to *Identity) Hop {
 	if out.Facts == nil || h.class < Possible {
 		out.Facts = map[string]any{}
 	}
-	for _, t := range h.requests {
-		out.Requests = append(out.Requests, t.object())
-	}
+	out.Requests = append(out.Requests, elements.Map(h.requests, target.object)...)
 	switch {
 	case h.change == nil:
 		out.Becomes = to

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -126,11 +127,7 @@ func (w *world) denying(t target) []*statement.Statement {
 	list, known := w.denials[any]
 	if !known {
 		shape := w.shape(t)
-		for _, s := range w.Deny {
-			if shape.mayFit(s) {
-				list = append(list, s)
-			}
-		}
+		list = elements.Filter(w.Deny, shape.mayFit)
 		w.denials[any] = list
 	}
 	return w.fitting(t, list)

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/server/decision"
 	words "github.com/writ-policy/writ/translator/rule"
+
+	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/server/decision"
 )
 
 // cell is one value of each list of a rule, in the order of its lists. The value of a list
@@ -50,11 +52,7 @@ func (r *rule) values(l *list, w wanted, o *Options) []string {
 			continue
 		}
 		if o.does(OnlyWildcards) {
-			for _, v := range r.meanings(l, w) {
-				if r.holds(l, e.value, v) {
-					out = append(out, v)
-				}
-			}
+			out = append(out, elements.Filter(r.meanings(l, w), func(v string) bool { return r.holds(l, e.value, v) })...)
 		}
 		out = append(out, e.value)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/shrink/edit"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -137,10 +138,7 @@ func (r *rule) title() string {
 
 func (r *rule) titleOf(lists [][]string) string {
 	values := func(i int) string {
-		out := make([]string, 0, len(lists[i]))
-		for _, v := range lists[i] {
-			out = append(out, entryOf(v))
-		}
+		out := elements.Map(lists[i], entryOf)
 		sortValues(r.lists[i].name, out)
 		return brief(out)
 	}
@@ -161,10 +159,7 @@ func (r *rule) titleOf(lists [][]string) string {
 const longest = 8
 
 func brief(values []string) string {
-	var out []string
-	for _, v := range values[:min(len(values), longest)] {
-		out = append(out, cmp.Or(v, `""`))
-	}
+	out := elements.Map(values[:min(len(values), longest)], func(v string) string { return cmp.Or(v, `""`) })
 	if more := len(values) - longest; more > 0 {
 		out = append(out, fmt.Sprintf("and %d more", more))
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // part is a rule as a list of values for each of its lists; its cells are the product.
@@ -288,11 +290,7 @@ func rowsOf(cells []cell) []part {
 		}
 		joined = next
 	}
-	var out []part
-	for _, key := range slices.Sorted(maps.Keys(joined)) {
-		out = append(out, *joined[key])
-	}
-	return out
+	return elements.Map(slices.Sorted(maps.Keys(joined)), func(key string) part { return *joined[key] })
 }
 
 func keyOf(p *part) string {

@@ -3,6 +3,8 @@ package shrink
 import (
 	"math/bits"
 	"strings"
+
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // universe is the verbs and kinds that documents name or events use: what a "*" stands for.
@@ -106,9 +108,5 @@ func (r *rule) kindList() int {
 }
 
 func (r *rule) names(i int) []string {
-	out := make([]string, 0, len(r.lists[i].entries))
-	for _, e := range r.lists[i].entries {
-		out = append(out, e.value)
-	}
-	return out
+	return elements.Map(r.lists[i].entries, func(e entry) string { return e.value })
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/shrink/edit"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/deny"
 	"github.com/writ-policy/writ/translator/directory"
@@ -208,14 +209,8 @@ func roleOfBinding(d syntax.Document) string {
 	return ""
 }
 
-func principalsOf(users, groups []string) (out []string) {
-	for _, user := range users {
-		out = append(out, tables.User(user))
-	}
-	for _, group := range groups {
-		out = append(out, tables.Group(group))
-	}
-	return out
+func principalsOf(users, groups []string) []string {
+	return append(elements.Map(users, tables.User), elements.Map(groups, tables.Group)...)
 }
 
 // isYoung reports whether a subject, or the binding that it is in, is not an earlier one.
@@ -282,11 +277,7 @@ func wasOrigin(was *access.OriginRole, one *rule) bool {
 		if not {
 			entries = l.not
 		}
-		var out []string
-		for _, e := range entries {
-			out = append(out, e.value)
-		}
-		return out
+		return elements.Map(entries, func(e entry) string { return e.value })
 	}
 	return slices.ContainsFunc(was.Rules, func(w access.OriginRule) bool {
 		same := (w.Restrictions != nil) == (one.restricted != "")

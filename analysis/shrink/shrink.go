@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/shrink/edit"
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // Change is what a log leaves of the documents.
@@ -68,9 +69,7 @@ func (m *Model) chooseFrom(u *Use, strict bool, out *Change) *choice {
 		c := m.choose(out.training)
 		c.makeParts()
 		lost := slices.DeleteFunc(slices.Clone(heldOut), func(k *class) bool { return !c.isLost(k) })
-		for _, k := range lost {
-			out.Lost = append(out.Lost, k.loss())
-		}
+		out.Lost = append(out.Lost, elements.Map(lost, (*class).loss)...)
 		if len(lost) == 0 || strict {
 			return c
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/writ-policy/writ/analysis/shrink/edit"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -17,12 +18,7 @@ func (m *Model) SplitRoles() (*Change, error) {
 		taken[r.header.Family+r.header.Namespace+"/"+r.header.Name] = true
 	}
 	for _, r := range m.roles {
-		var movable []*binding
-		for _, b := range m.bindings {
-			if b.role == r && b.fixed == "" && roleName(b) != nil {
-				movable = append(movable, b)
-			}
-		}
+		movable := elements.Filter(m.bindings, func(b *binding) bool { return b.role == r && b.fixed == "" && roleName(b) != nil })
 		if r.fixed != "" || r.isCollected || r.own < 2 || len(movable) == 0 {
 			continue
 		}

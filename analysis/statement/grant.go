@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -18,11 +19,7 @@ func (k *KubernetesRule) Parts(touched func(*KubernetesRule) bool) []*Kubernetes
 		if len(list) == 0 {
 			return [][]string{nil}
 		}
-		var out [][]string
-		for _, value := range list {
-			out = append(out, []string{value})
-		}
-		return out
+		return elements.Map(list, func(value string) []string { return []string{value} })
 	}
 	var out []*KubernetesRule
 	count := 0

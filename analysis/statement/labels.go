@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -136,10 +137,7 @@ func (s *Search) labelCandidates(at stage, r *Request, not []*Statement, p label
 }
 
 func (p labelled) chained(first []candidate, sets []map[string]string) []candidate {
-	second := make([]candidate, 0, len(sets))
-	for _, set := range sets {
-		second = append(second, p.merging(set))
-	}
+	second := elements.Map(sets, p.merging)
 	return product(first, second)
 }
 

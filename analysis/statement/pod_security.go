@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -146,8 +147,5 @@ func PodsOf(w *World) []map[string]any {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, PodOf(map[string]int{name: 1}, nil))
 	}
-	for _, labels := range w.ExemptLabels() {
-		out = append(out, PodOf(nil, labels))
-	}
-	return out
+	return append(out, elements.Map(w.ExemptLabels(), func(labels map[string]string) map[string]any { return PodOf(nil, labels) })...)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/selector"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -261,10 +262,7 @@ func Principals(user string, groups []string) []string {
 	if user != "" {
 		out = append(out, UserPrefix+user)
 	}
-	for _, group := range groups {
-		out = append(out, GroupPrefix+group)
-	}
-	return out
+	return append(out, elements.Map(groups, func(group string) string { return GroupPrefix + group })...)
 }
 
 // Selecting returns a request with a label selector for the labels of its object, or nil if it has

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -127,11 +128,7 @@ func (w *World) Held(principal, namespace string) []*Statement {
 // Denials returns the statements of the deny policies that a session brings into scope on
 // its cluster. Those that are in scope without it are left out.
 func (l *Sessions) Denials(s *tables.Session) []*Statement {
-	var out []*Statement
-	for _, of := range l.brought(s) {
-		out = append(out, l.Lend(s, of))
-	}
-	return out
+	return elements.Map(l.brought(s), func(of *Statement) *Statement { return l.Lend(s, of) })
 }
 
 // brought returns the statements of deny policies that are in scope through a session alone.
@@ -436,11 +433,7 @@ func (w *World) SessionsThatDiffer(other *World) []Document {
 func (l *Sessions) PodSecurity(user string) []*Statement {
 	var out []*Statement
 	for _, s := range l.byUser[user] {
-		for _, denial := range l.Denials(s) {
-			if denial.Opaque == WhyPod {
-				out = append(out, denial)
-			}
-		}
+		out = append(out, elements.Filter(l.Denials(s), func(denial *Statement) bool { return denial.Opaque == WhyPod })...)
 		override := l.override(s)
 		for _, of := range l.world.Deny {
 			if override == "" || of.Opaque != WhyPod || !matchGlobs(of.Condition.(scoped).of().policy.Clusters, s.Cluster) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -108,11 +109,7 @@ func requirement(s *Statement, isSelecting bool) string {
 
 // podNames returns pods as NAMESPACE/NAME.
 func podNames(pods []tables.PodName) []string {
-	var out []string
-	for _, p := range pods {
-		out = append(out, p.Namespace+"/"+p.Name)
-	}
-	return out
+	return elements.Map(pods, func(p tables.PodName) string { return p.Namespace + "/" + p.Name })
 }
 
 // selectorText states what the selectors of a request must imply.
@@ -132,10 +129,7 @@ const longestExpression = 80
 
 // restrictionText states attributeRestrictions in words.
 func restrictionText(r *tables.Restrictions, most int) string {
-	var parts []string
-	for _, label := range tables.EntryTexts(r.Labels) {
-		parts = append(parts, "label "+label)
-	}
+	parts := elements.Map(tables.EntryTexts(r.Labels), func(label string) string { return "label " + label })
 	for _, field := range tables.EntryTexts(r.Select) {
 		parts = append(parts, "field "+field)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 )
 
@@ -200,9 +201,7 @@ func (r *run) certify(a *assertion.Assertion, provers []*prover, active []*asser
 		return nil
 	}
 	c := &Certificate{Document: a.Document, Name: a.Name, Form: a.Form, Word: a.Word, Alone: a.Alone, Unless: []map[string]any{}, Apart: append([][]string{}, a.Apart...)}
-	for _, u := range slices.Concat(a.Unless, active) {
-		c.Unless = append(c.Unless, u.Written())
-	}
+	c.Unless = append(c.Unless, elements.Map(slices.Concat(a.Unless, active), (*assertion.Class).Written)...)
 	for _, p := range provers {
 		r.SetNow(p.now)
 		p.isRecording, p.trees, p.askers.proof = true, nil, func() *statement.Proof { return p.last }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -254,11 +255,7 @@ func (w *world) stepsOf(target string) *tables.GatewaySteps {
 }
 
 func (w *world) allSteps() []*tables.GatewaySteps {
-	var out []*tables.GatewaySteps
-	for _, e := range w.gateway().Effective {
-		out = append(out, e.Steps)
-	}
-	return out
+	return elements.Map(w.gateway().Effective, func(e tables.EffectivePolicy) *tables.GatewaySteps { return e.Steps })
 }
 
 // isInGateway reports whether a request is in one of some classes.

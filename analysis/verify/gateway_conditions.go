@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/regions"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -148,11 +149,7 @@ func (p *prover) atoms(x *crossing) []atom {
 			}
 		}
 	}
-	var out []atom
-	for _, key := range order {
-		out = append(out, *by[key])
-	}
-	return out
+	return elements.Map(order, func(key string) atom { return *by[key] })
 }
 
 // conditional returns the paths that decide a request and have a policy.

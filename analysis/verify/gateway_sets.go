@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -122,10 +123,7 @@ func (k *keyed) sets(p *prover) []texts {
 	slices.SortStableFunc(all, func(x, y texts) int { return len(x) - len(y) })
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(all, func(set texts) bool {
-		var key []byte
-		for _, fits := range k.tests {
-			key = append(key, statement.Bit(fits(set)))
-		}
+		key := elements.Map(k.tests, func(fits func(texts) bool) byte { return statement.Bit(fits(set)) })
 		isKnown := seen[string(key)]
 		seen[string(key)] = true
 		return isKnown

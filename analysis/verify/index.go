@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 )
 
@@ -188,11 +189,7 @@ func (x *index) reachOf(class *statement.Statement, c *assertion.Class, onlyDeny
 			}
 		})
 	}
-	for _, s := range x.deny {
-		if out.meets(class, s) {
-			out.everyone = append(out.everyone, s)
-		}
-	}
+	out.everyone = append(out.everyone, elements.Filter(x.deny, func(s *statement.Statement) bool { return out.meets(class, s) })...)
 	return out
 }
 

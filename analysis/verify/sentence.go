@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -133,10 +134,7 @@ func viewOf(action string, request map[string]any) string {
 	if cluster, _ := request["cluster"].(map[string]any); cluster != nil {
 		out += fmt.Sprintf("cluster %v", cluster["name"])
 		if labels, _ := cluster["labels"].(map[string]string); len(labels) > 0 {
-			var pairs []string
-			for _, key := range slices.Sorted(maps.Keys(labels)) {
-				pairs = append(pairs, key+"="+labels[key])
-			}
+			pairs := elements.Map(slices.Sorted(maps.Keys(labels)), func(key string) string { return key + "=" + labels[key] })
 			out += " (" + strings.Join(pairs, ", ") + ")"
 		}
 	}

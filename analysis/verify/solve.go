@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -237,9 +238,7 @@ type query struct {
 // query returns the query for a goal that some statements decide.
 func (s *search) query(g *goal, chosen []*statement.Statement, held []string) *query {
 	q := &query{must: append([]*statement.Statement{s.of}, g.must...), not: slices.Clone(g.not)}
-	for _, c := range s.also {
-		q.must = append(q.must, statement.InClass(c))
-	}
+	q.must = append(q.must, elements.Map(s.also, statement.InClass)...)
 	for i, p := range g.parts {
 		d := chosen[i]
 		if d != nil {
@@ -312,12 +311,7 @@ func (s *search) contradicts(g *goal, chosen []*statement.Statement, held []stri
 // decidedBy returns the opaque statements that decide whether a request reaches the goal.
 func (q *query) decidedBy(r *statement.Request) []*statement.Statement {
 	out := slices.Clone(q.opaque)
-	for _, t := range q.maybe {
-		if t.Fits(r) {
-			out = append(out, t)
-		}
-	}
-	return out
+	return append(out, elements.Filter(q.maybe, func(t *statement.Statement) bool { return t.Fits(r) })...)
 }
 
 // goesBefore reports whether a statement must be avoided for another one to decide with an
@@ -362,9 +356,6 @@ func (p *prover) find(must, not []*statement.Statement, held []string, pinned ma
 
 // reasons returns why statements decide by more than their lists, each once.
 func reasons(list []*statement.Statement) []string {
-	var out []string
-	for _, t := range list {
-		out = append(out, t.Opaque)
-	}
+	out := elements.Map(list, func(t *statement.Statement) string { return t.Opaque })
 	return tables.Entries(out)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/junit"
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -90,10 +91,7 @@ func (r *Report) Markdown() string {
 			out.Addf("| verdict | assertion | |")
 			out.Addf("| --- | --- | --- |")
 		}
-		var lines []string
-		for _, d := range x.Documents {
-			lines = append(lines, d.Source)
-		}
+		lines := elements.Map(x.Documents, func(d Document) string { return d.Source })
 		text := x.Text
 		if len(lines) > 0 {
 			text += " (" + strings.Join(lines, ", ") + ")"

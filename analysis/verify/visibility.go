@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -106,12 +107,7 @@ func (p *prover) types(classes []*assertion.Class) []string {
 // worlds returns the worlds of the assertion, and the base.
 func (p *prover) worlds() []*world {
 	out := []*world{p.all}
-	for _, w := range []*world{p.other, p.base, p.baseOther} {
-		if w != nil {
-			out = append(out, w)
-		}
-	}
-	return out
+	return append(out, elements.Filter([]*world{p.other, p.base, p.baseOther}, func(w *world) bool { return w != nil })...)
 }
 
 // customTypes returns the custom types that documents name, sorted.

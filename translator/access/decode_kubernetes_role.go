@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -33,9 +34,7 @@ func decodeKubernetesRole(d *syntax.Decoder, c *syntax.Cursor, r *KubernetesRole
 	} else if s := a.Field("clusterRoleSelectors"); s.Value.Type == syntax.List && len(selectors) == 0 {
 		a.Fail(s.Key, diag.Missing, "", "clusterRoleSelectors of aggregationRule is empty")
 	}
-	for _, n := range selectors {
-		r.Aggregation.Selectors = append(r.Aggregation.Selectors, d.Selector(n))
-	}
+	r.Aggregation.Selectors = append(r.Aggregation.Selectors, elements.Map(selectors, d.Selector)...)
 	a.Done()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -72,11 +73,7 @@ func newAggregation(roles []*KubernetesRole) *aggregation {
 		selected: make(map[string][]*KubernetesRole),
 		ruleKeys: make(map[*KubernetesRole][]string),
 	}
-	for _, role := range roles {
-		if role.Kind == kindClusterRole {
-			a.roles = append(a.roles, role)
-		}
-	}
+	a.roles = append(a.roles, elements.Filter(roles, func(role *KubernetesRole) bool { return role.Kind == kindClusterRole })...)
 	slices.SortFunc(a.roles, func(x, y *KubernetesRole) int { return strings.Compare(x.Name, y.Name) })
 	for _, role := range a.roles {
 		for key, value := range role.Labels {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -77,10 +78,7 @@ func expressions(globs []tables.PathGlob, prefixes []string) []string {
 			out = append(out, g.Expression())
 		}
 	}
-	for _, p := range prefixes {
-		out = append(out, "^"+regexp.QuoteMeta(p))
-	}
-	return out
+	return append(out, elements.Map(prefixes, func(p string) string { return "^" + regexp.QuoteMeta(p) })...)
 }
 
 // Samples returns made-up texts for the patterns of the set, the plainest first.
@@ -96,14 +94,8 @@ func (v *Value) Samples() []string {
 }
 
 func samples(globs []tables.PathGlob, prefixes []string) []string {
-	var out []string
-	for _, g := range globs {
-		out = append(out, g.Named(MadeUp))
-	}
-	for _, p := range prefixes {
-		out = append(out, p+MadeUp)
-	}
-	return out
+	out := elements.Map(globs, func(g tables.PathGlob) string { return g.Named(MadeUp) })
+	return append(out, elements.Map(prefixes, func(p string) string { return p + MadeUp })...)
 }
 
 // MadeUp is the word for what no document names.

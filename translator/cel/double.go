@@ -1,6 +1,8 @@
 package cel
 
 import (
+	"slices"
+
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -40,12 +42,7 @@ func (c *compiler) isDouble(e ast.Expr) bool {
 func (c *compiler) isDoubleList(e ast.Expr) bool {
 	switch e.Kind() {
 	case ast.ListKind:
-		for _, element := range e.AsList().Elements() {
-			if !c.isDouble(element) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(e.AsList().Elements(), func(element ast.Expr) bool { return !c.isDouble(element) })
 	case ast.CallKind:
 		args := e.AsCall().Args()
 		return e.AsCall().FunctionName() == operators.Add && c.isDoubleList(args[0]) && c.isDoubleList(args[1])

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
@@ -244,10 +245,7 @@ func purposeRule(m *emit.Module, purpose string, conditions []string) string {
 // namespaceFits is the conditions under which a filter fits for certain: by a
 // pattern, or by known labels.
 func namespaceFits(m *emit.Module, purpose string, f *tables.NamespaceFilter) []string {
-	var alternatives [][]string
-	for _, glob := range f.Patterns {
-		alternatives = append(alternatives, globConditions("input.namespace", glob))
-	}
+	alternatives := elements.Map(f.Patterns, func(glob tables.PathGlob) []string { return globConditions("input.namespace", glob) })
 	for i, term := range f.Terms {
 		conditions := []string{`input.namespace != ""`, `input.namespaceLabels`}
 		for j, requirement := range term {

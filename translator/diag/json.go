@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
 )
 
@@ -56,9 +57,7 @@ func NewReport(list List, silenced []Silenced) Report {
 	sorted := list.Sorted()
 	report := Report{Diagnostics: make([]jsonDiagnostic, 0, len(sorted))}
 	report.Errors, report.Warnings = sorted.Count()
-	for _, d := range sorted {
-		report.Diagnostics = append(report.Diagnostics, jsonOf(d))
-	}
+	report.Diagnostics = append(report.Diagnostics, elements.Map(sorted, jsonOf)...)
 	for _, s := range silenced {
 		report.Suppressed = append(report.Suppressed, jsonSilenced{jsonOf(s.Diagnostic), jsonSuppression{s.By.kind(), s.By.Reason, s.By.File, s.By.Line}})
 	}

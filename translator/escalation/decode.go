@@ -3,6 +3,7 @@ package escalation
 import (
 	_ "embed"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -85,8 +86,6 @@ func decodeCluster(d *syntax.Decoder, spec *syntax.Cursor, out *ClusterConfig) {
 	domains, _ := spec.Texts("allowedApproverDomains")
 	out.Domains = syntax.Values(domains)
 	providers, _ := spec.Texts("identityProviderRefs")
-	for _, n := range providers {
-		out.Providers = append(out.Providers, d.Text(n))
-	}
+	out.Providers = append(out.Providers, elements.Map(providers, d.Text)...)
 	spec.DoneWithSlips()
 }

@@ -3,6 +3,7 @@ package escalation
 import (
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/deny"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
@@ -54,10 +55,7 @@ func row(e *deny.BreakglassEscalation) tables.RequestableEscalation {
 
 // entries returns the values of a list, sorted, each once.
 func entries(list []syntax.Text) []string {
-	values := make([]string, 0, len(list))
-	for _, text := range list {
-		values = append(values, text.Value)
-	}
+	values := elements.Map(list, func(text syntax.Text) string { return text.Value })
 	return tables.Entries(values)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -119,11 +120,7 @@ func matchTables(matches []document.RouteMatch) []tables.GatewayMatch {
 }
 
 func valueMatchTables(matches []document.ValueMatch) []tables.GatewayValueMatch {
-	var out []tables.GatewayValueMatch
-	for _, m := range matches {
-		out = append(out, tables.GatewayValueMatch(m))
-	}
-	return out
+	return elements.Map(matches, func(m document.ValueMatch) tables.GatewayValueMatch { return tables.GatewayValueMatch(m) })
 }
 
 // creationRanks is each route's place by age, equal instants at one.

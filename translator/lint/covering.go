@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -91,10 +92,7 @@ func appendExamples(out []string, picked []class, text func(entries []string) st
 		}
 		tuples = longer[:min(len(longer), maxListed+1)]
 	}
-	for _, t := range tuples {
-		out = append(out, text(t))
-	}
-	return out
+	return append(out, elements.Map(tuples, text)...)
 }
 
 // missingPaths checks a rule with paths, which only Kubernetes has.

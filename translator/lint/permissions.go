@@ -3,6 +3,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
@@ -38,9 +39,7 @@ func newPermissions(access *tables.Access, author Author, now dates.Instant) *pe
 	if author.User != "" {
 		h.subjects = append(h.subjects, tables.User(author.User))
 	}
-	for _, group := range author.Groups {
-		h.subjects = append(h.subjects, tables.Group(group))
-	}
+	h.subjects = append(h.subjects, elements.Map(author.Groups, tables.Group)...)
 	h.cluster = h.boundRules(access.Subjects.Cluster)
 	return h
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint/risk"
 )
@@ -52,10 +53,7 @@ func WithoutRepeated(list diag.List, risks []Risk) diag.List {
 
 func riskDiagnostic(f *risk.Finding) diag.Diagnostic {
 	at, _ := diag.ParseSource(f.Binding.Source)
-	subjects := make([]string, 0, len(f.Subjects))
-	for _, p := range f.Subjects {
-		subjects = append(subjects, risk.Subject(p))
-	}
+	subjects := elements.Map(f.Subjects, risk.Subject)
 	d := diag.Diagnostic{
 		Position: at, Severity: diag.Warning, Code: f.Code, Risk: f.Severity, Subjects: f.Subjects,
 		Message: fmt.Sprintf("%s, %s: %s can %s, by %s", f.Severity, f.Reach(), strings.Join(statement.Shorten(subjects), ", "), f.What(), f.Binding),

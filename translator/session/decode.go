@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -134,9 +135,7 @@ func decodeSpec(d *syntax.Decoder, c *syntax.Cursor, s *BreakglassSession) {
 		s.Provider = d.Text(n)
 	}
 	refs, _ := c.Texts("denyPolicyRefs")
-	for _, n := range refs {
-		s.DenyPolicyRefs = append(s.DenyPolicyRefs, d.Text(n))
-	}
+	s.DenyPolicyRefs = append(s.DenyPolicyRefs, elements.Map(refs, d.Text)...)
 	decodeLengths(c, s)
 	c.Skip("retainFor", "clusterConfigRef", "requestReason", "requestReasonConfig", "approvalReasonConfig")
 }

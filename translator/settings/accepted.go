@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -32,10 +33,7 @@ func CheckAcceptable(code diag.Code) error {
 	if _, known := diag.Explain(code); known {
 		return fmt.Errorf("%s cannot be accepted", code)
 	}
-	var codes []string
-	for _, e := range diag.Explanations() {
-		codes = append(codes, string(e.Code))
-	}
+	codes := elements.Map(diag.Explanations(), func(e diag.Explanation) string { return string(e.Code) })
 	text := "no code is " + syntax.Quote(string(code))
 	if near := diag.Suggest(string(code), codes); near != "" {
 		text += "; did you mean " + syntax.Quote(near) + "?"

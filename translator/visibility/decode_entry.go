@@ -3,6 +3,7 @@ package visibility
 import (
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -161,9 +162,7 @@ func (e *entryReader) aggregations(c *syntax.Cursor, known bool, entry *Visibili
 	if known && isStandardType(entry.Type.Value) {
 		e.Fail(a.At, diag.BadValue, "aggregations are of custom types", "%s has no aggregations", entry.Type.Value)
 	}
-	for _, n := range a.FilledTexts("include") {
-		entry.Include = append(entry.Include, e.Text(n))
-	}
+	entry.Include = append(entry.Include, elements.Map(a.FilledTexts("include"), e.Text)...)
 	for _, n := range a.FilledTexts("exclude") {
 		entry.Exclude = append(entry.Exclude, e.Text(n))
 		if slices.ContainsFunc(entry.Include, func(t syntax.Text) bool { return t.Value == n.Value }) {

@@ -118,12 +118,7 @@ func matchesEmpty(re *regexpsyntax.Regexp) bool {
 	case regexpsyntax.OpCapture, regexpsyntax.OpPlus:
 		return matchesEmpty(re.Sub[0])
 	case regexpsyntax.OpConcat:
-		for _, sub := range re.Sub {
-			if !matchesEmpty(sub) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(re.Sub, func(sub *regexpsyntax.Regexp) bool { return !matchesEmpty(sub) })
 	case regexpsyntax.OpAlternate:
 		if slices.ContainsFunc(re.Sub, matchesEmpty) {
 			return true

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -19,15 +20,11 @@ func lower(r *resolution) *tables.Visibility {
 		Sources:  make([]tables.MetricSource, 0, len(r.MetricSources)),
 		Types:    map[string]int{},
 	}
-	for _, p := range r.MonitorAccessPolicies {
-		out.Policies = append(out.Policies, visibilityPolicy(p))
-	}
+	out.Policies = append(out.Policies, elements.Map(r.MonitorAccessPolicies, visibilityPolicy)...)
 	slices.SortFunc(out.Policies, func(a, b tables.VisibilityPolicy) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	for _, s := range r.MetricSources {
-		out.Sources = append(out.Sources, metricSource(s))
-	}
+	out.Sources = append(out.Sources, elements.Map(r.MetricSources, metricSource)...)
 	slices.SortFunc(out.Sources, func(a, b tables.MetricSource) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})

@@ -1,6 +1,7 @@
 package visibility
 
 import (
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -123,9 +124,5 @@ func writtenPatterns(patterns []ValuePattern) []string {
 
 // texts returns the strings of a list without their positions.
 func texts(list []syntax.Text) []string {
-	var out []string
-	for _, t := range list {
-		out = append(out, t.Value)
-	}
-	return out
+	return elements.Map(list, func(t syntax.Text) string { return t.Value })
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -195,15 +196,9 @@ func (r *resolver) equalPriority(p *MonitorAccessPolicy, seen map[ranked]*Monito
 // visibilitySubjects returns the subjects of a policy for messages, a service account by
 // its user name.
 func visibilitySubjects(p *MonitorAccessPolicy) []string {
-	var out []string
-	for _, user := range p.Users {
-		out = append(out, fmt.Sprintf("user %q", user.Value))
-	}
+	out := elements.Map(p.Users, func(user syntax.Text) string { return fmt.Sprintf("user %q", user.Value) })
 	for _, account := range p.ServiceAccounts {
 		out = append(out, fmt.Sprintf("user %q", account.User()))
 	}
-	for _, group := range p.Groups {
-		out = append(out, fmt.Sprintf("group %q", group.Value))
-	}
-	return out
+	return append(out, elements.Map(p.Groups, func(group syntax.Text) string { return fmt.Sprintf("group %q", group.Value) })...)
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
@@ -151,10 +152,7 @@ func sampleCluster(p *tables.VisibilityPolicy, index int) (cluster, bool) {
 
 // candidates returns clusters that a rule is likely to select.
 func candidates(r *tables.VisibilityRule) []cluster {
-	var list []cluster
-	for _, name := range r.Names {
-		list = append(list, cluster{name: name})
-	}
+	list := elements.Map(r.Names, func(name string) cluster { return cluster{name: name} })
 	if r.Pattern != "" {
 		sample := emit.SampleExpression(r.Pattern)
 		list = append(list, cluster{name: sample}, cluster{name: sample + "x"}, cluster{name: "x" + sample})

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
@@ -95,10 +96,7 @@ func newState(in Input) *state {
 		origins: make(map[string]int, len(in.Snapshot.Files)), names: namesOf(in.Documents),
 	}
 	for _, origin := range in.Snapshot.Origins {
-		var own []*acceptance
-		for _, accepted := range origin.Accepted {
-			own = append(own, fromSettings(accepted))
-		}
+		own := elements.Map(origin.Accepted, fromSettings)
 		s.sources = append(s.sources, own)
 		s.all = append(s.all, own...)
 	}
