@@ -125,9 +125,6 @@ func formerRevision(all map[string][]byte) string {
 // differ only in data and tests, so one compilation does for all of them.
 func (b *Bundle) RegoHash() string { return digest(b.Files, isModule) }
 
-// Hash returns a hash of the files that isIncluded selects by their paths, without the data.
-func (b *Bundle) Hash(isIncluded func(path string) bool) string { return digest(b.Files, isIncluded) }
-
 func digest(files map[string][]byte, isIncluded func(path string) bool) string {
 	h := sha256.New()
 	var length [8]byte

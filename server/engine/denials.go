@@ -3,91 +3,70 @@ package engine
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 
-	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
-	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-// The folders of what deny policies and escalations are compiled to. The third has the
-// resources that deny policies name, which matter to requests only through the policies.
-const (
-	denyFolder          = "compiled/deny/"
-	escalationFolder    = "compiled/escalations/"
-	denyResourcesFolder = "compiled/deny_resources/"
-)
-
-// isDenial reports whether the module at a path is of deny policies or escalations.
-func isDenial(path string) bool {
-	return strings.HasPrefix(path, denyFolder) || strings.HasPrefix(path, escalationFolder) ||
-		strings.HasPrefix(path, denyResourcesFolder)
-}
 
 // denyRules are the deny policies and escalations of one revision.
 type denyRules struct {
 	denials   *match.Denials
-	files     map[string][sha256.Size]byte // hashes of their modules, by path
-	resources map[string][]string          // as in queries
+	resources map[string][]string // as in queries
+	hashes    map[string]string   // of the rows
 }
 
-func denyRulesOf(b *bundles.Bundle, e *Engine) denyRules {
-	d := denyRules{e.denials, make(map[string][sha256.Size]byte), e.queries.denyResources}
-	for path, content := range b.Files {
-		if decidesAccess(path) && isDenial(path) {
-			d.files[path] = sha256.Sum256(content)
-		}
+func denyRulesOf(denials *match.Denials, resources map[string][]string) *denyRules {
+	hashes := make(map[string]string)
+	for _, policy := range denials.Policies() {
+		hashes[policyKey+policy.Name] += hashOf(&policy)
 	}
-	return d
+	for _, escalation := range denials.Escalations() {
+		hashes[escalationKey+escalation.Name] += hashOf(&escalation)
+	}
+	return &denyRules{denials, resources, hashes}
 }
 
-// changedPaths returns the paths of modules of policies and escalations that differ.
-func (d *denyRules) changedPaths(before *denyRules) map[string]bool {
-	paths := make(map[string]bool)
-	for _, files := range [...]map[string][sha256.Size]byte{d.files, before.files} {
-		for path := range files {
-			now, isNow := d.files[path]
-			was, isBefore := before.files[path]
-			if (isNow != isBefore || now != was) && !strings.HasPrefix(path, denyResourcesFolder) {
-				paths[path] = true
-			}
-		}
+// The beginnings of the keys of denyRules.hashes, before the name of a document.
+const (
+	policyKey     = "policy "
+	escalationKey = "escalation "
+)
+
+// hashOf returns the hash of a row of the tables: rows with one hash decide alike.
+func hashOf(row any) string {
+	text, err := json.Marshal(row)
+	if err != nil {
+		panic(err) // cannot happen: the tables were read from JSON
 	}
-	return paths
+	sum := sha256.Sum256(text)
+	return string(sum[:])
 }
 
 // denyChange states which requests deny policies may decide differently in two revisions.
 type denyChange struct {
-	isAny bool
-	// isUnknown means that a module changed that belongs to no known document.
-	isUnknown   bool
+	isAny       bool
 	policies    *match.Denials      // those that changed, as they were and as they are
 	resources   map[string][]string // that policies of both revisions name
 	escalations map[string]bool     // the names of those that changed
 }
 
-// changeSince compares modules rather than documents: they are what decides.
 func (d *denyRules) changeSince(before *denyRules) *denyChange {
-	paths := d.changedPaths(before)
-	c := &denyChange{isAny: len(paths) > 0, escalations: make(map[string]bool), resources: make(map[string][]string)}
+	c := &denyChange{escalations: make(map[string]bool), resources: make(map[string][]string)}
 	var policies []tables.DenyPolicy
-	known := make(map[string]bool)
 	for _, rules := range [...]*denyRules{d, before} {
 		for _, policy := range rules.denials.Policies() {
-			if path := denyFolder + emit.FileName(policy.Name) + ".rego"; paths[path] {
-				known[path] = true
+			if key := policyKey + policy.Name; d.hashes[key] != before.hashes[key] {
 				policies = append(policies, policy)
 			}
 		}
 		for _, escalation := range rules.denials.Escalations() {
-			if path := escalationFolder + emit.FileName(escalation.Name) + ".rego"; paths[path] {
-				known[path] = true
+			if key := escalationKey + escalation.Name; d.hashes[key] != before.hashes[key] {
 				c.escalations[escalation.Name] = true
 			}
 		}
@@ -95,13 +74,13 @@ func (d *denyRules) changeSince(before *denyRules) *denyChange {
 			c.resources[word] = append(c.resources[word], named...)
 		}
 	}
-	c.isUnknown, c.policies = len(known) != len(paths), match.DenialsOf(policies)
+	c.isAny, c.policies = len(policies)+len(c.escalations) > 0, match.DenialsOf(policies)
 	return c
 }
 
 // affects reports whether a policy or an escalation that changed can concern the request.
 func (c *denyChange) affects(r *decision.Request) bool {
-	return c.isAny && (c.isUnknown || c.escalations[r.Escalation] || c.policies.CanConcern(r, match.FormsOf(r, c.resources), nil))
+	return c.isAny && (c.escalations[r.Escalation] || c.policies.CanConcern(r, match.FormsOf(r, c.resources), nil))
 }
 
 // askDenyResources are the resources that deny policies name, by the lower-case words

@@ -114,8 +114,8 @@ type Engine struct {
 	// requireRoute denies requests at the gateway point that name no route.
 	requireRoute bool
 
-	*projected              // the keys of requests
-	earlier    []*projected // earlier revisions, the newest first
+	*projected           // the keys of requests
+	earlier    []earlier // earlier revisions, the newest first
 }
 
 var _ decision.Policies = (*Engine)(nil)

@@ -2,24 +2,17 @@ package engine
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/json"
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/projection"
 	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // gatewayRules are what the gateway decisions of one revision depend on, apart from the
-// access point. Nil means that it is unknown.
+// access point and extensions. Nil means that it is unknown.
 type gatewayRules struct {
-	// base is a hash of the Rego that is not of gateways and policies, and the version of
-	// writ that compiled the documents.
-	base     string
 	gateways string // hash of the gateways with their listeners
 	routes   map[string]gatewayRoute
 	paths    map[decision.GatewayTarget]gatewayPath
@@ -28,33 +21,27 @@ type gatewayRules struct {
 
 // gatewayRoute is a route: KIND/NAMESPACE/NAME is its key.
 type gatewayRoute struct {
-	hash  [sha256.Size]byte // with its paths, without its age
+	hash  string // with its paths, without its age
 	hosts []string
 	age   int // rank among all routes
 }
 
 // gatewayPath is the effective policy of a path; no policy is the zero value.
 type gatewayPath struct {
-	hash [sha256.Size]byte
+	hash string
 	// isOpaque means that the policy can read anything or the time, isReviewing that it
 	// asks the access point.
 	isOpaque, isReviewing bool
 }
 
-// gatewayRulesOf returns nil if the rules cannot be read.
-func gatewayRulesOf(b *bundles.Bundle, f *footprint.Gateway, table *tables.Gateway) *gatewayRules {
+func gatewayRulesOf(f *footprint.Gateway, table *tables.Gateway) *gatewayRules {
 	g := &gatewayRules{
-		base:   b.Manifest.Metadata.Version + " " + b.Hash(decidesBesideGateways),
 		routes: make(map[string]gatewayRoute, len(table.Routes)),
 		paths:  make(map[decision.GatewayTarget]gatewayPath, len(table.Paths)),
 	}
 	policies := make([]gatewayPath, len(table.Effective))
 	for i := range policies {
-		text, err := json.Marshal(&table.Effective[i])
-		if err != nil {
-			return nil // cannot happen: the table was read from JSON
-		}
-		policies[i] = gatewayPath{sha256.Sum256(text), slices.Contains(f.Opaque, i), slices.Contains(f.Reviewing, i)}
+		policies[i] = gatewayPath{hashOf(&table.Effective[i]), slices.Contains(f.Opaque, i), slices.Contains(f.Reviewing, i)}
 	}
 	listeners := make([][]string, len(table.Routes))
 	for _, path := range table.Paths {
@@ -64,8 +51,10 @@ func gatewayRulesOf(b *bundles.Bundle, f *footprint.Gateway, table *tables.Gatew
 			g.paths[target] = policies[index]
 		}
 	}
-	if !g.addRoutes(table.Routes, listeners) {
-		return nil
+	for i, route := range table.Routes {
+		route.Created = 0
+		g.routes[tables.Locator(route.Kind, route.Namespace, route.Name)] = gatewayRoute{hashOf([]any{route, listeners[i]}), route.Hostnames, table.Routes[i].Created}
+		g.hasGRPC = g.hasGRPC || route.Kind == tables.KindGRPCRoute
 	}
 	gateways := slices.Clone(table.Gateways)
 	for i := range gateways {
@@ -74,41 +63,8 @@ func gatewayRulesOf(b *bundles.Bundle, f *footprint.Gateway, table *tables.Gatew
 			gateways[i].Listeners[j].Effective = nil
 		}
 	}
-	text, err := json.Marshal(gateways)
-	g.gateways = string(text)
-	if err != nil {
-		return nil
-	}
+	g.gateways = hashOf(gateways)
 	return g
-}
-
-func (g *gatewayRules) addRoutes(routes []tables.GatewayRoute, listeners [][]string) bool {
-	for i, route := range routes {
-		age := route.Created
-		route.Created = 0
-		text, err := json.Marshal([]any{route, listeners[i]})
-		if err != nil {
-			return false
-		}
-		g.routes[tables.Locator(route.Kind, route.Namespace, route.Name)] = gatewayRoute{sha256.Sum256(text), route.Hostnames, age}
-		g.hasGRPC = g.hasGRPC || route.Kind == tables.KindGRPCRoute
-	}
-	return true
-}
-
-// decidesBesideGateways reports whether gateway decisions evaluate the module at a path,
-// which is not of gateways and their policies.
-func decidesBesideGateways(path string) bool {
-	return strings.HasSuffix(path, ".rego") && !bundles.IsTest(path) && !isDenial(path) &&
-		!strings.HasPrefix(path, "compiled/visibility/") && !strings.HasPrefix(path, "writ/visibility/") &&
-		!strings.HasPrefix(path, "compiled/gateway/")
-}
-
-// addGateway prepares the projection of the gateway point.
-func (p *projected) addGateway(b *bundles.Bundle, f *footprint.Gateway, table *tables.Gateway) {
-	if p.gatewayRules = gatewayRulesOf(b, f, table); p.gatewayRules != nil {
-		p.GatewayKeys = projection.NewGatewayKeys(f)
-	}
 }
 
 // gatewayChange states which requests two revisions may decide differently.
@@ -121,7 +77,7 @@ type gatewayChange struct {
 
 func (g *gatewayRules) changeSince(before *gatewayRules) *gatewayChange {
 	c := &gatewayChange{routes: make(map[string]bool), paths: make(map[decision.GatewayTarget]bool)}
-	if g == nil || before == nil || g.base != before.base || g.gateways != before.gateways {
+	if g == nil || before == nil || g.gateways != before.gateways {
 		c.isAll = true
 		return c
 	}

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
@@ -14,7 +14,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// projected is what one revision projects requests by, and what changed with it.
+// projected is what one revision projects requests by, and what decides them.
 type projected struct {
 	*projection.AccessKeys
 	*projection.VisibilityKeys
@@ -24,14 +24,25 @@ type projected struct {
 	tree     *match.Tree
 	tenants  tables.Tenants
 	sessions *match.Sessions // nil without sessions
-	// rules is a hash of the Rego that access decisions evaluate, apart from denials.
-	rules      string
+	// extensions is a hash of the Rego that authors wrote. All other Rego is a function of the
+	// tables where a compiled form decides.
+	extensions string
 	isCompiled bool // a compiled form decides at the access point
-	denials    denyRules
-	denyChange *denyChange // since the revision before; nil for the first one
+	denials    *denyRules
 	// gatewayRules are nil if gateway decisions are not cached.
-	gatewayRules  *gatewayRules
-	gatewayChange *gatewayChange // since the revision before
+	gatewayRules *gatewayRules
+}
+
+// earlier is an earlier revision.
+type earlier struct {
+	*projected
+	change func() change // from it to the present revision, computed at the first call
+}
+
+// change is what changed in all documents of some kinds.
+type change struct {
+	denials  *denyChange
+	gateways *gatewayChange
 }
 
 // maxEarlier is how many earlier revisions an engine compares itself with. They share most
@@ -40,7 +51,7 @@ const maxEarlier = 16
 
 // project prepares the projections of a bundle that e is activated with. The earlier
 // revisions are those of last, which may be nil, the newest first.
-func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*projected) {
+func project(b *bundles.Bundle, e, last *Engine) (now *projected, before []earlier) {
 	f := b.Footprint
 	access := f
 	if e.byOPA.at(decision.Access) != nil {
@@ -55,8 +66,8 @@ func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*pro
 		tree:           e.tree,
 		tenants:        e.tenants,
 		sessions:       e.sessions,
-		rules:          b.Hash(func(path string) bool { return decidesAccess(path) && !isDenial(path) }),
-		denials:        denyRulesOf(b, e),
+		extensions:     hashOf(e.stated.Modules),
+		denials:        denyRulesOf(e.denials, e.queries.denyResources),
 		isCompiled:     e.byOPA.at(decision.Access) == nil,
 	}
 	if f != nil {
@@ -65,60 +76,53 @@ func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*pro
 		}
 		// A rule of a policy may ask the access point.
 		if now.isCompiled && e.byOPA.at(decision.Gateway) == nil && e.gateways != nil && f.Gateway != nil {
-			now.addGateway(b, f.Gateway, e.gateways)
+			now.gatewayRules, now.GatewayKeys = gatewayRulesOf(f.Gateway, e.gateways), projection.NewGatewayKeys(f.Gateway)
 		}
 	}
 	if last != nil {
-		now.denyChange = now.denials.changeSince(&last.projected.denials)
-		now.gatewayChange = now.gatewayRules.changeSince(last.projected.gatewayRules)
-		earlier = append([]*projected{last.projected}, last.earlier[:min(len(last.earlier), maxEarlier-1)]...)
-	}
-	return now, earlier
-}
-
-// decidesAccess reports whether access decisions evaluate the module at a path: all
-// modules but those of other points.
-func decidesAccess(path string) bool {
-	if !strings.HasSuffix(path, ".rego") || bundles.IsTest(path) {
-		return false
-	}
-	for _, folder := range [...]string{"compiled/visibility/", "compiled/gateway/", "writ/visibility/", "writ/gateway/"} {
-		if strings.HasPrefix(path, folder) {
-			return false
+		before = append(before, now.after(last.projected))
+		for _, one := range last.earlier[:min(len(last.earlier), maxEarlier-1)] {
+			before = append(before, now.after(one.projected))
 		}
 	}
-	return true
+	return now, before
+}
+
+func (p *projected) after(before *projected) earlier {
+	return earlier{before, sync.OnceValue(func() change {
+		return change{p.denials.changeSince(before.denials), p.gatewayRules.changeSince(before.gatewayRules)}
+	})}
 }
 
 // Keeps implements decision.Policies. An authorization states the documents that it depends
-// on. At the other points no revision since has changed what decides q, and q had the key in
-// the revision of the decision.
+// on. At the other points the revision of the decision has the same rows of what decides q, and
+// q had the key there.
 func (e *Engine) Keeps(q decision.Question, d decision.Answer, key []byte) bool {
 	switch d := d.(type) {
 	case *decision.Authorization:
 		return e.byOPA.at(decision.Visibility) == nil && e.Policies.Keeps(q.(*decision.VisibilityRequest), d)
 	case *decision.Decision:
 		r := q.(*decision.Request)
-		return e.keeps(&d.Revision, q, key, func(now, before *projected) bool { return now.changesAccess(before, r) })
+		return e.keeps(&d.Revision, q, key, func(before *earlier) bool { return e.changesAccess(before, r) })
 	case *decision.GatewayDecision:
 		r := q.(*decision.GatewayRequest)
-		return e.keeps(&d.Revision, q, key, func(now, _ *projected) bool { return now.gatewayChange.affects(r, d.Paths) })
+		return e.keeps(&d.Revision, q, key, func(before *earlier) bool {
+			return e.extensions != before.extensions || before.change().gateways.affects(r, d.Paths)
+		})
 	}
 	return false
 }
 
-// keeps sets the revision of a decision if nothing that decides it has changed since.
-func (e *Engine) keeps(revision *string, q decision.Question, key []byte, changes func(now, before *projected) bool) bool {
-	now := e.projected
-	for _, before := range e.earlier {
-		if changes(now, before) {
-			return false
-		}
-		if before.revision == *revision {
+// keeps sets the revision of a decision if what decides it has not changed since.
+func (e *Engine) keeps(revision *string, q decision.Question, key []byte, changes func(before *earlier) bool) bool {
+	for i := range e.earlier {
+		if before := &e.earlier[i]; before.revision == *revision {
+			if changes(before) || !before.hasKey(q, key) {
+				return false
+			}
 			*revision = e.revision
-			return before.hasKey(q, key)
+			return true
 		}
-		now = before
 	}
 	return false
 }
@@ -142,34 +146,30 @@ func (p *projected) hasKey(q decision.Question, key []byte) bool {
 	return ok && bytes.Equal(own, key)
 }
 
-// changesAccess reports whether the decision on r may differ from that of the revision
-// before.
-func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
-	if !p.isCompiled || !before.isCompiled || p.rules != before.rules || p.cluster != before.cluster || p.tenants.In(r.Scope()) != before.tenants.In(r.Scope()) || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
+// changesAccess reports whether the decision on r may differ from that of an earlier revision.
+func (p *projected) changesAccess(before *earlier, r *decision.Request) bool {
+	if !p.isCompiled || !before.isCompiled || p.extensions != before.extensions || p.cluster != before.cluster ||
+		p.tenants.In(r.Scope()) != before.tenants.In(r.Scope()) || p.isChanged(before, r.Namespace, false, r.User) ||
+		slices.ContainsFunc(r.Groups, func(group string) bool { return p.isChanged(before, r.Namespace, true, group) }) {
 		return true
 	}
-	for _, group := range r.Groups {
-		if p.isChanged(r.Namespace, true, group) {
-			return true
-		}
-	}
-	return p.changesSessions(before, r)
+	return before.change().denials.affects(r) || p.changesSessions(before, r)
 }
 
-// changesSessions reports whether what sessions give to r may differ from the revision
-// before: the user's sessions, the one that r names, what their groups are granted, or
+// changesSessions reports whether what sessions give to r may differ from an earlier
+// revision: the user's sessions, the one that r names, what their groups are granted, or
 // any deny policy, for users with a session.
-func (p *projected) changesSessions(before *projected, r *decision.Request) bool {
+func (p *projected) changesSessions(before *earlier, r *decision.Request) bool {
 	if p.sessions == nil && before.sessions == nil {
 		return false
 	}
 	now, was := p.heldBy(r), before.heldBy(r)
 	if !reflect.DeepEqual(now, was) || !reflect.DeepEqual(p.sessions.Named(r.Session), before.sessions.Named(r.Session)) ||
-		len(now.Sessions) > 0 && p.denyChange.isAny {
+		len(now.Sessions) > 0 && before.change().denials.isAny {
 		return true
 	}
 	return slices.ContainsFunc(now.Sessions, func(s match.Session) bool {
-		return slices.ContainsFunc(s.Groups, func(group string) bool { return p.isChanged(r.Namespace, true, group) })
+		return slices.ContainsFunc(s.Groups, func(group string) bool { return p.isChanged(before, r.Namespace, true, group) })
 	})
 }
 
@@ -177,6 +177,6 @@ func (p *projected) heldBy(r *decision.Request) *match.Held {
 	return p.sessions.Of(cmp.Or(r.Cluster, p.cluster), r.User)
 }
 
-func (p *projected) isChanged(namespace string, group bool, name string) bool {
-	return p.tree.IsChanged("", group, name) || namespace != "" && p.tree.IsChanged(namespace, group, name)
+func (p *projected) isChanged(before *earlier, namespace string, group bool, name string) bool {
+	return p.tree.IsChanged(before.tree, "", group, name) || namespace != "" && p.tree.IsChanged(before.tree, namespace, group, name)
 }

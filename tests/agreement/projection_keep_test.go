@@ -20,6 +20,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle/random"
 	"github.com/writ-policy/writ/tests/oracle/visibility"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Over edits of documents, each decision from the cache is the one that a new engine
@@ -73,7 +74,7 @@ func keepOver(t *testing.T, seed uint64, files map[string]string, w *projected) 
 			t.Fatal(err)
 		}
 		before := denials
-		denials = bundle.Hash(func(path string) bool { return strings.HasPrefix(path, "compiled/deny/") })
+		denials = written(t, tables.Of[*tables.Deny](bundle.Tables))
 		// Some requests are asked at some revisions only, so that decisions are kept over
 		// several of them.
 		for i, r := range w.requests {

@@ -102,18 +102,10 @@ func (s *subjects) clone() *subjects {
 	return &subjects{slices.Clone(s.entries), s.used, s.stale}
 }
 
-// IsChanged reports whether the rules of a subject may differ from those in the tree that
-// this one was built from.
-func (t *Tree) IsChanged(namespace string, group bool, name string) bool {
-	if t.anew {
-		return true
-	}
-	_, changed := t.changed[boundSubject{namespace, group, name}]
-	return changed
-}
-
-func (g *treeBuilder) recordChange(h boundSubject) {
-	if g.tree.anew = g.tree.anew || len(g.tree.changed) == maxChanged; !g.tree.anew {
-		g.tree.changed[h] = struct{}{}
-	}
+// IsChanged reports whether the rules of a subject may differ from those in another tree. Trees
+// that were built one from the other share the rows that did not change.
+func (t *Tree) IsChanged(before *Tree, namespace string, group bool, name string) bool {
+	now, _ := t.bySubject.find(boundSubject{namespace, group, name})
+	was, _ := before.bySubject.find(boundSubject{namespace, group, name})
+	return !slices.Equal(now, was)
 }

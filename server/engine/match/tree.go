@@ -18,16 +18,11 @@ type Tree struct {
 	large     map[*tables.Role]*largeRole
 	bySubject shards[boundSubject, []grant]
 	subjects  subjects
-	changed   map[boundSubject]struct{} // subjects whose grants differ from the earlier tree
-	anew      bool                      // changed is incomplete
-	dated     int                       // number of bindings that begin or end
+	dated     int // number of bindings that begin or end
 }
 
 // HasDates reports whether a binding begins or ends to hold at some time.
 func (t *Tree) HasDates() bool { return t.dated > 0 }
-
-// maxChanged bounds how many changed subjects a tree records.
-const maxChanged = 10_000
 
 // boundSubject is a user or group that bindings of a namespace name; bindings with an
 // empty namespace apply to the whole cluster.
@@ -46,12 +41,11 @@ type grant struct {
 // Build indexes tables. It shares equal parts with before, the tree of earlier tables,
 // so that the cost depends on the difference. before may be nil.
 func Build(access *tables.Access, before *Tree) *Tree {
-	anew := before == nil
-	if anew {
+	if before == nil {
 		before = &Tree{access: new(tables.Access)}
 	}
 	g := treeBuilder{
-		tree:      &Tree{access: access, anew: anew, dated: before.dated},
+		tree:      &Tree{access: access, dated: before.dated},
 		before:    before,
 		roles:     tables.FinderOf(access.Roles),
 		bindings:  tables.FinderOf(access.Bindings),
@@ -59,7 +53,6 @@ func Build(access *tables.Access, before *Tree) *Tree {
 		subjects:  before.subjects.clone(),
 		stale:     make(map[string]bool),
 	}
-	g.tree.changed = make(map[boundSubject]struct{})
 	g.findStale(g.updateRoles())
 	g.updateAllSubjects()
 	g.dropStaleSubjects()
@@ -163,7 +156,6 @@ func (g *treeBuilder) refreshStale(namespace string, subjects *tables.Map[[]stri
 func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 	of := tables.ParseSubject(subject)
 	h := boundSubject{namespace, of.IsGroup, of.Name}
-	g.recordChange(h)
 	if keys == nil {
 		g.bySubject.drop(h)
 		g.subjects.stale++
