@@ -150,6 +150,68 @@ func follow[B interface {
 	return out
 }
 
+const (
+	kindRole        = "Role"
+	kindClusterRole = "ClusterRole"
+)
+
+// kubernetes resolves the references of Kubernetes documents.
+func (r *resolver) kubernetes() {
+	r.out.KubernetesBindings = follow(r.kubernetesBindings, r.before.KubernetesBindings,
+		func(b ResolvedKubernetesBinding) *KubernetesBinding { return b.Document },
+		func(b *KubernetesBinding) (ResolvedKubernetesBinding, bool) {
+			role := r.kubernetesRole(b)
+			return ResolvedKubernetesBinding{b, role}, role != nil
+		})
+	r.effectiveRoles()
+	r.countBound()
+	r.unbound = slices.Clone(r.kept.unbound)
+}
+
+// kubernetesRole returns the role that a binding names. If no document defines it, it
+// reports that and returns nil.
+func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
+	id := b.role()
+	if role, ok := r.Find(id).(*KubernetesRole); ok {
+		return role
+	}
+	if r.IsUndecoded(b.RoleName.At, id.Kind, id.Name) {
+		return nil
+	}
+	const hint = "declare it in this directory; --bootstrap-roles kubernetes adds the roles that every API server has, " +
+		"--cluster-export ignores the binding, as a cluster does"
+	d := b.RoleName.Diagnostic(b.DanglingSeverity(), diag.DanglingRole, hint, "%s %q is not declared", id.Kind, id.Name)
+	if id.Kind == kindRole {
+		d.Message = fmt.Sprintf("Role %q is not declared in namespace %q", id.Name, id.Namespace)
+	}
+	if other := r.Find(otherKind(id)); other != nil {
+		d.Hint = fmt.Sprintf("there is a %s of that name: write kind: %[1]s", other.Meta().Kind)
+		d.Related = directory.Related(other.Meta())
+	} else if close := directory.Near(r.Directory, id.Name, r.kubernetesRoles, func(h *syntax.Header) bool {
+		return h.Kind == id.Kind && h.Namespace == id.Namespace
+	}); close != nil {
+		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
+		d.Related = directory.Related(close)
+	}
+	r.List.Add(d)
+	return nil
+}
+
+// otherKind returns the identity of the ClusterRole with the name of a missing Role. The
+// reverse is not suggested, because a ClusterRoleBinding cannot refer to a Role.
+func otherKind(id directory.Identity) directory.Identity {
+	return directory.Identity{Family: id.Family, Kind: kindClusterRole, Namespace: "", Name: id.Name}
+}
+
+// role identifies the role that the binding names. A Role must be in its namespace.
+func (b *KubernetesBinding) role() directory.Identity {
+	id := directory.Identity{Family: FamilyKubernetes, Kind: b.RoleKind, Namespace: b.Namespace, Name: b.RoleName.Value}
+	if b.RoleKind == kindClusterRole {
+		id.Namespace = ""
+	}
+	return id
+}
+
 // claimPolicy records the Policy of a namespace and reports a second one. A Policy may
 // have any name.
 func (r *resolver) claimPolicy(p *originPolicy) {
@@ -160,49 +222,4 @@ func (r *resolver) claimPolicy(p *originPolicy) {
 	}
 	r.Duplicate(&p.Header, &first.Header, fmt.Sprintf(
 		"namespace %q already has a Policy %q, so %q is a second one", p.Namespace, first.Name, p.Name))
-}
-
-// unused appends a role without a binding, unless every API server makes it.
-func unused(unbound []*syntax.Header, h *syntax.Header) []*syntax.Header {
-	if h.Stock {
-		return unbound
-	}
-	return append(unbound, h)
-}
-
-// shownUnbound is how many roles without a binding have a warning; maxUnbound of the others
-// are named by the last one.
-const (
-	shownUnbound = 10
-	maxUnbound   = 1000
-)
-
-// reportUnused warns about roles without a binding. A directory of roles that are bound
-// elsewhere has many.
-func (r *resolver) reportUnused() {
-	if r.Partial {
-		return
-	}
-	if len(r.unbound) > len(r.kept.unbound) { // those of Origin are among them
-		slices.SortStableFunc(r.unbound, func(a, b *syntax.Header) int { return a.At.Compare(b.At) })
-	}
-	for i, h := range r.unbound {
-		d := diag.Diagnostic{
-			Position: h.At,
-			Severity: diag.Warning,
-			Code:     diag.UnboundRole,
-			Message:  directory.Title(h) + " is not bound by any binding",
-			Hint:     "bind it or remove it",
-		}
-		if rest := len(r.unbound) - i; i == shownUnbound && rest > 1 {
-			d.Message = fmt.Sprintf("%s and %d more roles are not bound by any binding", directory.Title(h), rest-1)
-			d.Hint = "bind them or remove them, or silence this warning if they are bound elsewhere"
-			for _, h := range r.unbound[i+1:][:min(rest-1, maxUnbound)] {
-				d.Related = append(d.Related, diag.Related{Position: h.At, Message: directory.Title(h)})
-			}
-			r.List.Add(d)
-			return
-		}
-		r.List.Add(d)
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -222,4 +223,39 @@ func (a *aggregation) keys(role *KubernetesRole) []string {
 	}
 	a.ruleKeys[role] = keys
 	return keys
+}
+
+// keptKubernetes is what one directory keeps of its roles for the next, which has the same roles.
+// Without roles it is nothing.
+type keptKubernetes struct {
+	roles []ResolvedKubernetesRole
+	// aggregated are the roles that selectors match, and added what was said about selectors.
+	aggregated map[*KubernetesRole]bool
+	added      directory.Added
+	// bound is how many bindings name each role. Directories change it one after another.
+	bound map[*KubernetesRole]int
+	// unbound are the roles that neither a binding names nor a selector matches.
+	unbound []*syntax.Header
+}
+
+// effectiveRoles resolves the rules of roles, unless they are those of the last directory.
+func (r *resolver) effectiveRoles() {
+	if r.kept.roles != nil {
+		r.out.KubernetesRoles = r.kept.roles
+		r.AddAgain(r.kept.added)
+		return
+	}
+	before := r.Mark()
+	r.kept.aggregated = make(map[*KubernetesRole]bool)
+	effective := r.aggregate(r.kept.aggregated)
+	r.kept.added = r.AddedSince(before)
+	r.kept.roles = make([]ResolvedKubernetesRole, 0, len(r.kubernetesRoles))
+	for _, role := range r.kubernetesRoles {
+		rules := role.Rules
+		if role.Aggregation != nil {
+			rules = effective[role]
+		}
+		r.kept.roles = append(r.kept.roles, ResolvedKubernetesRole{role, rules})
+	}
+	r.out.KubernetesRoles = r.kept.roles
 }
