@@ -44,14 +44,14 @@ type fieldUse struct {
 	wide   int
 }
 
-// useFields counts the entries of a rule that a request needs.
-func (c *counter) useFields(fields []statement.Field, q *decision.Request) {
+// useFields counts the entries of the rule that a request needs.
+func (c *counter) useFields(q *decision.Request) {
 	r := &statement.Request{Verb: q.Verb, Group: q.APIGroup, Resource: q.Resource, Subresource: q.Subresource, Path: q.Path, Name: q.Name, Namespace: q.Namespace}
-	if c.fields == nil {
-		c.fields = make([]fieldUse, len(fields))
+	if c.uses == nil {
+		c.uses = make([]fieldUse, len(c.fields))
 	}
-	for i := range fields {
-		f, use := &fields[i], &c.fields[i]
+	for i := range c.fields {
+		f, use := &c.fields[i], &c.uses[i]
 		if len(f.Entries) == 0 {
 			continue
 		}
@@ -74,22 +74,22 @@ func newUnused() *Unused {
 }
 
 // addFields adds what a rule that decided events did not need.
-func (u *Unused) addFields(c *UnusedRule, fields []statement.Field, uses []fieldUse) {
-	e := UnusedEntries{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Source: c.Source, Rule: c.Rule}
-	for i, use := range uses {
+func (u *Unused) addFields(r *UnusedRule, c *counter) {
+	e := UnusedEntries{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Source: r.Source, Rule: r.Rule}
+	for i, use := range c.uses {
 		var unneeded []string
 		for j, needed := range use.needed {
 			if !needed {
-				unneeded = append(unneeded, fields[i].Entries[j])
+				unneeded = append(unneeded, c.fields[i].Entries[j])
 			}
 		}
 		for _, list := range e.lists() {
-			if list.name == fields[i].Name {
+			if list.name == c.fields[i].Name {
 				*list.entries = unneeded
 			}
 		}
 		if use.wide > 0 {
-			u.Wide = append(u.Wide, Wide{c.Kind, c.Namespace, c.Name, c.Source, c.Rule, fields[i].Name, use.values, use.wide})
+			u.Wide = append(u.Wide, Wide{r.Kind, r.Namespace, r.Name, r.Source, r.Rule, c.fields[i].Name, use.values, use.wide})
 		}
 	}
 	if !e.isEmpty() {
@@ -122,39 +122,39 @@ func (e *UnusedEntries) line() string {
 	return fmt.Sprintf("%s: no event needed %s", ruleName(e.Kind, e.Namespace, e.Name, e.Rule, e.Source), strings.Join(parts, "; "))
 }
 
-func (e *UnusedEntries) key() string { return matchedKey(e.Kind, e.Namespace, e.Name, e.Rule) }
+func (e *UnusedEntries) id() ruleID { return ruleID{e.Kind, e.Namespace, e.Name, e.Rule, ""} }
 
-func (w *Wide) key() string { return matchedKey(w.Kind, w.Namespace, w.Name, w.Rule) + w.Field }
+func (w *Wide) id() ruleID { return ruleID{w.Kind, w.Namespace, w.Name, w.Rule, w.Field} }
 
 // mergeFields sets what the rules of two shards did not need. A rule that decided no event
 // of one shard, as idle states, has what it did not need in the other one.
-func (u *Unused) mergeFields(a, b *Unused, idleA, idleB map[string]UnusedRule) {
-	entries, before := make(map[string]UnusedEntries), make(map[string]*UnusedEntries)
+func (u *Unused) mergeFields(a, b *Unused, idleA, idleB map[ruleID]UnusedRule) {
+	entries, before := make(map[ruleID]UnusedEntries), make(map[ruleID]*UnusedEntries)
 	for i := range a.Entries {
 		e := &a.Entries[i]
-		before[e.key()] = e
-		if _, idle := idleB[e.key()]; idle {
-			entries[e.key()] = *e
+		before[e.id()] = e
+		if _, idle := idleB[e.id()]; idle {
+			entries[e.id()] = *e
 		}
 	}
 	for _, e := range b.Entries {
-		if other := before[e.key()]; other != nil {
+		if other := before[e.id()]; other != nil {
 			for j, l := range e.lists() {
 				*l.entries = slices.DeleteFunc(slices.Clone(*l.entries), func(entry string) bool { return !slices.Contains(*other.lists()[j].entries, entry) })
 			}
 			if !e.isEmpty() {
-				entries[e.key()] = e
+				entries[e.id()] = e
 			}
-		} else if _, idle := idleA[e.key()]; idle {
-			entries[e.key()] = e
+		} else if _, idle := idleA[e.id()]; idle {
+			entries[e.id()] = e
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(entries)) {
+	for _, key := range slices.SortedFunc(maps.Keys(entries), ruleID.compare) {
 		u.Entries = append(u.Entries, entries[key])
 	}
-	wide := make(map[string]Wide)
+	wide := make(map[ruleID]Wide)
 	for _, w := range slices.Concat(a.Wide, b.Wide) {
-		if before, ok := wide[w.key()]; ok {
+		if before, ok := wide[w.id()]; ok {
 			w.Count += before.Count
 			used := leastValues(slices.Clone(before.Used))
 			for _, value := range w.Used {
@@ -162,9 +162,9 @@ func (u *Unused) mergeFields(a, b *Unused, idleA, idleB map[string]UnusedRule) {
 			}
 			w.Used = used
 		}
-		wide[w.key()] = w
+		wide[w.id()] = w
 	}
-	for _, key := range slices.Sorted(maps.Keys(wide)) {
+	for _, key := range slices.SortedFunc(maps.Keys(wide), ruleID.compare) {
 		u.Wide = append(u.Wide, wide[key])
 	}
 }

@@ -52,7 +52,7 @@ func TestReplayIsALoopOverDecisions(t *testing.T) {
 	for seed := range uint64(2) {
 		w := revisions.Random{Rand: rand.New(rand.NewPCG(seed, 7))}
 		a, b := revisions.Of(t, w.Documents()), revisions.Of(t, w.Documents())
-		o := replay.Options{Decide: deciderOf(b), Against: deciderOf(a), Facts: statement.FactsOf(a.World, b.World), Rules: b.World.Rules()}
+		o := replay.Options{Decide: deciderOf(b), Against: deciderOf(a), Facts: statement.FactsOf(a.World, b.World), Used: b.World}
 		var log strings.Builder
 		want, unchanged := count{}, 0
 		const events = 300

@@ -33,12 +33,12 @@ type Options struct {
 	// Against decides by the revision to compare with. Nil compares with the recorded
 	// outcomes.
 	Against Decider
-	// Rules are the rules and bindings of the revision in question, whose use is counted.
-	// Nil counts no use.
-	Rules []statement.Rule
+	// Used are the documents of the revision in question, the use of whose rules and bindings
+	// is counted. Nil counts no use.
+	Used *statement.World
 	// Earlier, if not nil, are those of an earlier revision. Rules and bindings that it
 	// lacks are not reported as unused.
-	Earlier []statement.Rule
+	Earlier *statement.World
 	// OnlyLosses takes what Decide allows, and what was not allowed when it was recorded, as
 	// unchanged, without asking Against.
 	OnlyLosses bool
@@ -79,8 +79,8 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 	total := newTally()
 	seen := newAuditIDs()
 	var used *usage
-	if o.Rules != nil {
-		used = newUsage(o.Rules)
+	if o.Used != nil {
+		used = newUsage(o.Used)
 	}
 	var mu sync.Mutex // held to add to total
 	for range runtime.GOMAXPROCS(0) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/server/decision"
 )
 
 // Report is what a replay finds. Reports of shards can be merged.
@@ -192,6 +193,7 @@ type decided struct {
 		Rule      any               `json:"rule"`
 		Source    string            `json:"source"`
 		Effect    string            `json:"effect"`
+		Role      *decision.RoleRef `json:"role"`
 		Binding   statement.Written `json:"binding"`
 	} `json:"matched"`
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -43,70 +42,40 @@ type UnusedBinding struct {
 	Subjects  []string `json:"subjects"`
 }
 
-// usage counts how often rules matched and decided, and which principals were seen. Its
-// size is that of the documents.
+// usage counts how often rules matched and decided, and which principals were seen.
 type usage struct {
-	rules []statement.Rule
-	of    map[ruleID]int // the counter of a rule, by its binding, and by itself
-	used  []counter
+	world *statement.World
 
-	mu   sync.Mutex      // held to change counters, and to read and change seen
+	mu   sync.Mutex // held to read and change what follows
+	used map[ruleID]*counter
 	seen map[string]bool // the principals that documents name
 }
 
 // counter is the use of a rule, which may be bound several times.
 type counter struct {
-	rule             int // the index of its last binding
 	matched, decided int
-	fields           []fieldUse // by the fields of the rule, nil until it decides
+	fields           []statement.Field // of the rule, from when it decides
+	uses             []fieldUse        // by those fields
 }
 
-// ruleID identifies a rule of a document.
-type ruleID struct{ kind, namespace, name, rule string }
+// ruleID identifies a rule of a role or deny policy, a field of one, or a document.
+type ruleID struct {
+	kind, namespace, name string
+	rule                  int
+	field                 string
+}
 
-func newUsage(rules []statement.Rule) *usage {
-	u := &usage{rules: rules, of: make(map[ruleID]int), seen: make(map[string]bool)}
-	for i := range rules {
-		r := &rules[i]
-		own := ruleID{r.Kind, r.Namespace, r.Name, strconv.Itoa(r.Rule)}
-		at, ok := u.of[own]
-		if !ok {
-			at = len(u.used)
-			u.used, u.of[own] = append(u.used, counter{}), at
-		}
-		u.used[at].rule = i
-		u.of[ruleID{r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, own.rule}] = at
-		for _, p := range r.Subjects {
-			u.seen[p] = false
-		}
+func (i ruleID) compare(o ruleID) int {
+	return cmp.Or(strings.Compare(i.kind, o.kind), strings.Compare(i.namespace, o.namespace), strings.Compare(i.name, o.name),
+		i.rule-o.rule, strings.Compare(i.field, o.field))
+}
+
+func newUsage(w *statement.World) *usage {
+	u := &usage{world: w, used: make(map[ruleID]*counter), seen: w.Named()}
+	for principal := range u.seen {
+		u.seen[principal] = false
 	}
 	return u
-}
-
-// isRecent returns what reports whether a rule, or its binding, is one that an earlier
-// revision lacks. Nil is the revision of no comparison.
-func isRecent(before []statement.Rule) func(r *statement.Rule) (rule, binding bool) {
-	earlier, bindings := make(map[string][]*statement.Rule), make(map[string]bool)
-	for i := range before {
-		r := &before[i]
-		document := matchedKey(r.Kind, r.Namespace, r.Name, 0)
-		earlier[document] = append(earlier[document], r)
-		bindings[bindingKey(r)] = true
-	}
-	return func(r *statement.Rule) (rule, binding bool) {
-		if before == nil {
-			return false, false
-		}
-		return !slices.ContainsFunc(earlier[matchedKey(r.Kind, r.Namespace, r.Name, 0)], r.Same), !bindings[bindingKey(r)]
-	}
-}
-
-func bindingKey(r *statement.Rule) string {
-	return matchedKey(r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, 0)
-}
-
-func matchedKey(kind, namespace, name string, rule any) string {
-	return strings.Join([]string{kind, namespace, name, fmt.Sprintf("%06v", rule)}, "\x00")
 }
 
 // use counts the rules that matched. A denial, decided or recorded, uses no allow rule.
@@ -124,16 +93,27 @@ func (u *usage) use(r *record, after statement.Verdict) {
 		u.hold(statement.GroupPrefix + group)
 	}
 	for i, m := range matched {
-		at, ok := u.of[ruleID{m.Kind, m.Namespace, m.Name, fmt.Sprint(m.Rule)}]
-		if !ok || m.Effect == statement.OutcomeAllow && !isAllowed {
+		if m.Effect == statement.OutcomeAllow && !isAllowed {
 			continue
 		}
-		c := &u.used[at]
-		c.matched++
-		if i == 0 {
-			c.decided++
-			c.useFields(u.rules[c.rule].Fields(), q)
+		if m.Role == nil { // a deny policy
+			m.Role = &decision.RoleRef{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
 		}
+		number, _ := m.Rule.(float64)
+		id := ruleID{m.Role.Kind, m.Role.Namespace, m.Role.Name, int(number), ""}
+		c := u.used[id]
+		if c == nil {
+			c = new(counter)
+			u.used[id] = c
+		}
+		c.matched++
+		if i > 0 {
+			continue
+		}
+		if c.decided++; c.decided == 1 {
+			c.fields = u.world.FieldsOf(id.kind, id.namespace, id.name, id.rule)
+		}
+		c.useFields(q)
 	}
 }
 
@@ -145,46 +125,60 @@ func (u *usage) hold(principal string) {
 
 // report returns what was not used, without what an earlier revision lacks and without the
 // bootstrap rules and bindings.
-func (u *usage) report(earlier []statement.Rule) *Unused {
-	out, recent := newUnused(), isRecent(earlier)
-	for _, c := range u.used {
-		r := &u.rules[c.rule]
-		if isNew, _ := recent(r); isNew || roles.IsBootstrap(r.Source) {
+func (u *usage) report(earlier *statement.World) *Unused {
+	out, before, boundBefore := newUnused(), make(map[ruleID][]statement.Rule), make(map[ruleID]bool)
+	if earlier != nil {
+		for r := range earlier.Rules() {
+			at := ruleID{r.Kind, r.Namespace, r.Name, 0, ""}
+			before[at] = append(before[at], r)
+		}
+		for b := range earlier.Bindings() {
+			boundBefore[ruleID{b.Kind, b.Namespace, b.Name, 0, ""}] = true
+		}
+	}
+	for r := range u.world.Rules() {
+		if roles.IsBootstrap(r.Source) || earlier != nil && !slices.ContainsFunc(before[ruleID{r.Kind, r.Namespace, r.Name, 0, ""}], r.Same) {
 			continue
 		}
-		rule := UnusedRule{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Rule: r.Rule, Source: r.Source, Matched: c.matched, Decided: c.decided}
-		if c.decided == 0 {
+		rule := UnusedRule{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Rule: r.Rule, Source: r.Source}
+		c := u.used[rule.id()]
+		if c != nil {
+			rule.Matched, rule.Decided = c.matched, c.decided
+		}
+		if rule.Decided == 0 {
 			out.Rules = append(out.Rules, rule)
 		} else {
-			out.addFields(&rule, r.Fields(), c.fields)
+			out.addFields(&rule, c)
 		}
 	}
 	out.sort()
-	listed := make(map[string]bool)
-	for i := range u.rules {
-		r := &u.rules[i]
-		key := bindingKey(r)
-		_, isNew := recent(r)
-		if listed[key] || isNew || roles.IsBootstrap(r.Binding.Source) || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.seen[p] }) {
+	listed := make(map[ruleID]bool)
+	for b, subjects := range u.world.Bindings() {
+		at := ruleID{b.Kind, b.Namespace, b.Name, 0, ""}
+		if listed[at] || earlier != nil && !boundBefore[at] || roles.IsBootstrap(b.Source) || slices.ContainsFunc(subjects, func(p string) bool { return u.seen[p] }) {
 			continue
 		}
-		listed[key] = true
-		out.Bindings = append(out.Bindings, UnusedBinding{r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, r.Binding.Source, r.Subjects})
+		listed[at] = true
+		out.Bindings = append(out.Bindings, UnusedBinding{b.Kind, b.Namespace, b.Name, b.Source, subjects})
 	}
 	return out
 }
 
 func (u *Unused) sort() {
-	sortByKey(u.Rules, (*UnusedRule).key)
-	sortByKey(u.Entries, (*UnusedEntries).key)
-	sortByKey(u.Wide, (*Wide).key)
+	u.Rules, u.Entries, u.Wide = sortByID(u.Rules, (*UnusedRule).id), sortByID(u.Entries, (*UnusedEntries).id), sortByID(u.Wide, (*Wide).id)
 }
 
-func sortByKey[T any](list []T, key func(*T) string) {
-	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(key(&a), key(&b)) })
+// sortByID sorts rows. Of two for one rule, those of roles of Kubernetes and of Origin with one name, one is
+// kept.
+func sortByID[T any](list []T, id func(*T) ruleID) []T {
+	compare := func(a, b T) int { return id(&a).compare(id(&b)) }
+	slices.SortStableFunc(list, compare)
+	return slices.CompactFunc(list, func(a, b T) bool { return compare(a, b) == 0 })
 }
 
-func (r *UnusedRule) key() string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
+func (r *UnusedRule) id() ruleID { return ruleID{r.Kind, r.Namespace, r.Name, r.Rule, ""} }
+
+func (b *UnusedBinding) id() ruleID { return ruleID{b.Kind, b.Namespace, b.Name, 0, ""} }
 
 // merge returns what neither shard used. Nil is that of no shard.
 func (u *Unused) merge(o *Unused) *Unused {
@@ -194,31 +188,29 @@ func (u *Unused) merge(o *Unused) *Unused {
 	if o == nil {
 		return u
 	}
-	ruleOf := func(r *UnusedRule) string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
-	idle, idleOther := keyed(u.Rules, ruleOf), keyed(o.Rules, ruleOf)
+	idle, idleOther := keyed(u.Rules, (*UnusedRule).id), keyed(o.Rules, (*UnusedRule).id)
 	out := newUnused()
 	out.mergeFields(u, o, idle, idleOther)
 	for _, r := range u.Rules {
-		if other, ok := idleOther[ruleOf(&r)]; ok {
+		if other, ok := idleOther[r.id()]; ok {
 			r.Matched += other.Matched
 			out.Rules = append(out.Rules, r)
 		}
 	}
-	bindingOf := func(b *UnusedBinding) string { return matchedKey(b.Kind, b.Namespace, b.Name, 0) }
-	unheld := keyed(o.Bindings, bindingOf)
+	unheld := keyed(o.Bindings, (*UnusedBinding).id)
 	for _, b := range u.Bindings {
-		if _, ok := unheld[bindingOf(&b)]; ok {
+		if _, ok := unheld[b.id()]; ok {
 			out.Bindings = append(out.Bindings, b)
 		}
 	}
 	return out
 }
 
-// keyed returns the elements of a list by key.
-func keyed[T any](list []T, key func(*T) string) map[string]T {
-	out := make(map[string]T, len(list))
+// keyed returns the rows of a list by what they are of.
+func keyed[T any](list []T, id func(*T) ruleID) map[ruleID]T {
+	out := make(map[ruleID]T, len(list))
 	for i := range list {
-		out[key(&list[i])] = list[i]
+		out[id(&list[i])] = list[i]
 	}
 	return out
 }

@@ -30,9 +30,9 @@ func (f *Field) Used(r *Request) []string {
 	return slices.DeleteFunc(slices.Clone(f.Entries), func(entry string) bool { return !f.covers(entry, r) })
 }
 
-// Fields returns the lists of a rule, none for pod security and impersonation.
-func (r *Rule) Fields() []Field {
-	switch c := r.condition.(type) {
+// fields returns the lists of a rule, none for pod security and impersonation.
+func (r *Rule) fields() []Field {
+	switch c := r.Condition.(type) {
 	case *KubernetesRule:
 		return c.lists()
 	case *OriginRule:

@@ -1,6 +1,11 @@
 package statement
 
-import "slices"
+import (
+	"iter"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
 
 // Facts are values of what a request may lack, one for each that statements tell apart.
 type Facts struct {
@@ -18,9 +23,9 @@ const maxFacts = 256
 func FactsOf(worlds ...*World) Facts {
 	v, out := Values{}, Facts{Fields: [][]string{{}, {OtherWord}}, Complete: true}
 	for _, w := range worlds {
-		for key := range w.Access.Roles.All() {
-			for _, r := range w.RulesOf(key) {
-				r.Condition.Mention(&v)
+		for _, role := range w.Access.Roles.All() {
+			for i := range role.Origin { // a PolicyRule reads none
+				(*OriginRule)(&role.Origin[i]).Mention(&v)
 			}
 		}
 		for _, s := range w.Deny {
@@ -98,35 +103,85 @@ func (s *Statement) Known(member string) *Statement {
 	return &narrow
 }
 
-// Rule is a rule of a role joined with a binding, or of a deny policy.
+// Rule is a rule of a role or of a deny policy.
 type Rule struct {
 	// Kind, Namespace and Name are those of the role or of the deny policy.
 	Kind, Namespace, Name string
 	Rule                  int
 	Source                string
-	// Binding is the document that decisions name: the binding or the deny policy.
-	Binding Document
-	// Subjects are the principals of the binding, nil for a deny policy.
-	Subjects []string
-
-	condition Condition
+	Condition             Condition
 }
 
 // Same reports whether another rule grants or denies the same, wherever it is written.
-func (r *Rule) Same(o *Rule) bool { return JSONOf(r.condition) == JSONOf(o.condition) }
+func (r *Rule) Same(o Rule) bool { return JSONOf(r.Condition) == JSONOf(o.Condition) }
 
-// Rules returns the rules of all bindings and deny policies.
-func (w *World) Rules() []Rule {
-	var out []Rule
-	for _, s := range slices.AppendSeq(slices.Clone(w.Deny), w.All("")) {
-		for _, d := range s.Documents {
-			r := Rule{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Rule: d.Rule, Source: d.Source, Binding: d, Subjects: s.Subjects, condition: s.Condition}
-			if role := w.Access.Roles.At(d.Role); d.Role != "" {
-				r.Kind, r.Namespace, r.Name = role.Kind, role.Namespace, role.Name
-				r.Binding.Source = d.Binding.Source
+// Rules returns the rules of deny policies, and of each role that has a binding.
+func (w *World) Rules() iter.Seq[Rule] {
+	return func(yield func(Rule) bool) {
+		known := make(map[string]bool)
+		refuses := func(r Rule) bool { return !yield(r) }
+		rules := w.denials()
+		if slices.ContainsFunc(rules, refuses) {
+			return
+		}
+		for b := range w.Bindings() {
+			if known[b.Role] {
+				continue
 			}
-			out = append(out, r)
+			known[b.Role] = true
+			rules = appendRules(rules[:0], w.Access.Roles.Find(b.Role))
+			if slices.ContainsFunc(rules, refuses) {
+				return
+			}
 		}
 	}
+}
+
+// denials returns the rules of deny policies: of one number, the one that counts is the first.
+func (w *World) denials() (out []Rule) {
+	for _, s := range slices.Backward(w.Deny) {
+		d := &s.Documents[0]
+		out = append(out, Rule{d.Kind, d.Namespace, d.Name, d.Rule, d.Source, s.Condition})
+	}
 	return out
+}
+
+func appendRules(to []Rule, role *tables.Role) []Rule {
+	for i := range role.Kubernetes {
+		r := &role.Kubernetes[i]
+		to = append(to, Rule{role.Kind, role.Namespace, role.Name, r.Rule, r.Source, (*KubernetesRule)(r)})
+	}
+	for i := range role.Origin {
+		r := &role.Origin[i]
+		to = append(to, Rule{role.Kind, role.Namespace, role.Name, r.Rule, r.Source, (*OriginRule)(r)})
+	}
+	return to
+}
+
+// FieldsOf returns the lists of a rule of a role or deny policy that decides.
+func (w *World) FieldsOf(kind, namespace, name string, rule int) []Field {
+	rules := w.denials()
+	for _, family := range []string{tables.FamilyKubernetes, tables.FamilyOrigin} {
+		if role := w.Access.Roles.Find(tables.RoleKey(family, namespace, name)); role != nil {
+			rules = appendRules(rules, role)
+		}
+	}
+	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Kind == kind && r.Name == name && r.Rule == rule })
+	if i < 0 {
+		return nil
+	}
+	return rules[i].fields()
+}
+
+// Bindings returns the bindings that apply a rule to a subject, with their subjects: of the whole cluster
+// first, then of each namespace.
+func (w *World) Bindings() iter.Seq2[*tables.Binding, []string] {
+	return func(yield func(*tables.Binding, []string) bool) {
+		for key, subjects := range w.bindings("") {
+			b := w.Access.Bindings.Find(key)
+			if role := w.Access.Roles.At(b.Role); len(role.Kubernetes)+len(role.Origin) > 0 && !yield(b, subjects) {
+				return
+			}
+		}
+	}
 }

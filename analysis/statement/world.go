@@ -550,15 +550,15 @@ func (w *World) each(namespace string, wants func(role string) bool) iter.Seq[*S
 	}
 }
 
-// bindings returns the keys of the bindings of All.
-func (w *World) bindings(namespace string) iter.Seq[string] {
-	return func(yield func(string) bool) {
+// bindings returns the keys of the bindings of All, with their subjects.
+func (w *World) bindings(namespace string) iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
 		in := func(place string) bool {
 			w.mu.Lock()
-			keys := slices.Sorted(maps.Keys(w.subjectsAt(place)))
+			subjects := w.subjectsAt(place)
 			w.mu.Unlock()
-			for _, key := range keys {
-				if !yield(key) {
+			for _, key := range slices.Sorted(maps.Keys(subjects)) {
+				if !yield(key, subjects[key]) {
 					return false
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 func TestDecode(t *testing.T) {
@@ -177,6 +179,14 @@ func TestCheckJSONManyKeys(t *testing.T) {
 	if err := checkJSON([]byte(b.String() + `,"a":1}`)); err == nil {
 		t.Error("a key written twice among many was accepted")
 	}
+}
+
+// checkJSON makes the checks of Parse.
+func checkJSON(data []byte) error {
+	if err := jsontext.Check(data, jsontext.Limits{}); err != nil {
+		return invalidJSON(err, len(data))
+	}
+	return nil
 }
 
 func itoa(i int) string { b, _ := json.Marshal(i); return string(b) }

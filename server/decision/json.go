@@ -40,16 +40,6 @@ func ParseInto(d *Document, data []byte, limit int) (Value, int, error) {
 	return v, 0, invalidJSON(err, len(data))
 }
 
-// checkJSON makes the checks of Parse and returns the same errors. It allocates nothing
-// unless an object has many keys.
-func checkJSON(data []byte) error {
-	err := jsontext.Check(data, jsontext.Limits{})
-	if err == nil {
-		return nil
-	}
-	return invalidJSON(err, len(data))
-}
-
 // invalidJSON describes what jsontext rejects in a body of length bytes.
 func invalidJSON(err *jsontext.Error, length int) *InvalidRequest {
 	switch err.Code {

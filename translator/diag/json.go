@@ -1,7 +1,6 @@
 package diag
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 
@@ -80,13 +79,16 @@ func jsonOf(d Diagnostic) jsonDiagnostic {
 // WriteIndented writes a value as indented JSON. Characters that act on a terminal are
 // escaped, those of HTML are not. It returns an error if writing fails.
 func WriteIndented(w io.Writer, v any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
+	encoder := json.NewEncoder(escaping{w})
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	_, err := w.Write(jsontext.EscapeControls(text.Bytes()))
-	return err
+	return encoder.Encode(v)
+}
+
+// escaping escapes what acts on a terminal. It is given a whole value at once.
+type escaping struct{ to io.Writer }
+
+func (e escaping) Write(text []byte) (int, error) {
+	_, err := e.to.Write(jsontext.EscapeControls(text))
+	return len(text), err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/dates"
@@ -182,9 +183,15 @@ func (o *replayOptions) times(cmd *cobra.Command) (*replay.Options, error) {
 	return &out, nil
 }
 
+// heapGrowth is how many bytes are allocated for events between two collections: the heap stays below
+// what it was while documents were read.
+const heapGrowth = 192 << 20
+
 // load loads the revisions.
 func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Options) error {
-	l := &loader{documents: &o.documents, streams: s}
+	limits.CollectSeldom() // until files are decoded, as at the start of a server
+	defer limits.CollectAfter(heapGrowth)
+	l := &loader{documents: &o.documents, streams: s, decoded: limits.CollectOften}
 	var worlds []*statement.World
 	add := func(side, name string) (replay.Decider, error) {
 		if name == "-" {
@@ -218,15 +225,15 @@ func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Opti
 	if !o.unused {
 		return nil
 	}
-	run.Rules = worlds[len(worlds)-1].Rules()
+	run.Used = worlds[len(worlds)-1]
 	if o.grace > 0 {
 		run.Earlier, err = o.earlier(cmd, l, run.Now)
 	}
 	return err
 }
 
-// earlier returns the rules of the git revision of --grace days ago, none if that revision does not exist.
-func (o *replayOptions) earlier(cmd *cobra.Command, l *loader, now time.Time) ([]statement.Rule, error) {
+// earlier returns the documents of the git revision of --grace days ago, none if that revision does not exist.
+func (o *replayOptions) earlier(cmd *cobra.Command, l *loader, now time.Time) (*statement.World, error) {
 	in, err := parseInput(o.policies)
 	if err != nil {
 		return nil, err
@@ -243,20 +250,19 @@ func (o *replayOptions) earlier(cmd *cobra.Command, l *loader, now time.Time) ([
 	if in.commit, err = in.checkout.Before(in.commit, at); err != nil {
 		return nil, revisionError(err)
 	}
-	rules := []statement.Rule{}
 	if in.commit == "" {
-		return rules, nil
+		return statement.NewWorld(tables.Revision{}), nil
 	}
 	in.name = fmt.Sprintf("%s at %s", o.policies, at.Format(time.DateOnly))
 	b, _, err := l.bundle(cmd.Context(), "b", in)
 	var failed *diffError
 	switch {
 	case errors.As(err, &failed) && failed.Code == "no-folder":
-		return rules, nil
+		return statement.NewWorld(tables.Revision{}), nil
 	case err != nil:
 		return nil, err
 	}
-	return append(rules, statement.NewWorld(tables.Revision{Tables: b.Tables}).Rules()...), nil
+	return statement.NewWorld(tables.Revision{Tables: b.Tables}), nil
 }
 
 // deciderOf returns what decides by a revision at the time of each event.
