@@ -46,7 +46,7 @@ func (s *Server) status(details bool) any {
 		Version: s.config.Version, Draining: s.draining.Load(), Location: s.sources.location, Status: s.reloader.Status(),
 	}
 	status.Ready = status.Ready && !status.Draining
-	status.Sequence = s.reloader.Current().Sequence()
+	status.Sequence = s.reloader.Current().Loaded().Sequence
 	status.Behind = s.reloader.Behind().Seconds()
 	status.Companions = s.companions.status(s.reloader.Current().Revision())
 	isStrict := func(c companionStatus) bool { return !c.InForce }

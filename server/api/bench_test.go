@@ -85,6 +85,10 @@ var fixedRevision = strings.Repeat("5f", 32)
 
 func (fixed) Revision() string { return fixedRevision }
 
+func (fixed) Loaded() *decision.Loaded { return loadedFixed }
+
+var loadedFixed = &decision.Loaded{Revision: fixedRevision}
+
 // Key returns one key for all requests.
 func (fixed) Key(b []byte, _ decision.Question) ([]byte, bool) { return append(b, 'r'), true }
 

@@ -18,6 +18,8 @@ type waiting struct {
 
 func (waiting) Revision() string { return "r" }
 
+func (waiting) Loaded() *decision.Loaded { return &decision.Loaded{Revision: "r"} }
+
 func (w waiting) Tables() *tables.Revision {
 	w.inside <- struct{}{}
 	<-w.release

@@ -40,7 +40,11 @@ func (f *fake) Revision() string { return fakeRevision }
 
 func (f *fake) AtNow() decision.Policies { return f }
 
-func (f *fake) Sequence() int64 { return 5 }
+func (f *fake) Loaded() *decision.Loaded {
+	return &decision.Loaded{Revision: fakeRevision, Sequence: 5}
+}
+
+func (f *fake) Lists() decision.Lists { return f }
 
 func (f *fake) Access(ctx context.Context, r *decision.Request) decision.Decision {
 	if r.IsAlone() {

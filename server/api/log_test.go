@@ -81,6 +81,8 @@ func TestLoggedSteps(t *testing.T) {
 // listing is a fake with many policies for everybody, one of them expired.
 type listing struct{ viewing }
 
+func (l *listing) Lists() decision.Lists { return l }
+
 func (*listing) ListPolicies(context.Context, decision.Principal) decision.PolicyListing {
 	var l decision.PolicyListing
 	for i := range 30 {

@@ -21,7 +21,7 @@ func (s *canonical) logSteps(ctx context.Context, p decision.Policies, q *decisi
 	}
 	var retrieved, invalid []string
 	for _, name := range q.Names() {
-		for _, policy := range p.ListPolicies(ctx, decision.Principal{User: name, Groups: q.Groups}).Policies {
+		for _, policy := range p.Lists().ListPolicies(ctx, decision.Principal{User: name, Groups: q.Groups}).Policies {
 			named := policy.Namespace + "/" + policy.Name
 			retrieved = append(retrieved, named)
 			if policy.State != decision.PolicyActive {

@@ -15,14 +15,10 @@ import (
 // that requests point to. An evaluation error is part of an answer, which then denies,
 // so that all adapters handle it in the same way.
 type Policies interface {
-	// Revision is the bundle's revision; empty if none is loaded.
+	// Revision is Loaded().Revision.
 	Revision() string
-	// Sequence is the bundle's sequence number; zero if it has none.
-	Sequence() int64
-
-	// ByOPA returns the points at which OPA evaluates the Rego of the bundle, with the
-	// reason: a compiled form of it decides at the others. It must not be modified.
-	ByOPA() map[string]string
+	// Loaded states what decides. It is never nil and must not be modified.
+	Loaded() *Loaded
 
 	// Now reads the clock of decisions.
 	Now() time.Time
@@ -72,6 +68,23 @@ type Policies interface {
 	// invalid.
 	Generic(ctx context.Context, r *GenericRequest) (GenericDecision, *InvalidRequest)
 
+	// Lists returns what a principal may ask about itself.
+	Lists() Lists
+}
+
+// Loaded is what a revision was loaded from.
+type Loaded struct {
+	// Revision is the bundle's revision; empty if none is loaded.
+	Revision string
+	// Sequence is the bundle's sequence number; zero if it has none.
+	Sequence int64
+	// ByOPA are the points at which OPA evaluates the Rego of the bundle, with the reason: a
+	// compiled form of it decides at the others.
+	ByOPA map[string]string
+}
+
+// Lists answers what the visibility policies of one revision give to a principal.
+type Lists interface {
 	// ListPolicies lists the visibility policies whose subjects name the principal,
 	// active or not: denying ones first, each in the order of evaluation.
 	ListPolicies(ctx context.Context, p Principal) PolicyListing
@@ -91,11 +104,11 @@ var _ Policies = Unavailable("")
 // Revision is empty.
 func (Unavailable) Revision() string { return "" }
 
-// Sequence is zero.
-func (Unavailable) Sequence() int64 { return 0 }
+// Loaded is empty.
+func (Unavailable) Loaded() *Loaded { return new(Loaded) }
 
-// ByOPA is empty.
-func (Unavailable) ByOPA() map[string]string { return nil }
+// Lists returns u.
+func (u Unavailable) Lists() Lists { return u }
 
 // Now reads the machine's clock.
 func (Unavailable) Now() time.Time { return time.Now() }

@@ -23,7 +23,7 @@ func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 	if err != nil {
 		d = d.Failed(err.Error())
 	}
-	d.Revision = e.revision
+	d.Revision = e.loaded.Revision
 	return d.For(v.request)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/gateway"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
@@ -49,8 +50,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		before, sessions = o.Last.tree, o.Last.sessions
 	}
 	e := &Engine{
-		revision:     b.Manifest.Revision,
-		sequence:     b.Manifest.Metadata.Sequence,
+		loaded:       decision.Loaded{Revision: b.Manifest.Revision, Sequence: b.Manifest.Metadata.Sequence, ByOPA: whyOPA(altered, o)},
 		rules:        rules,
 		access:       access,
 		stated:       statedBy(b),
@@ -70,7 +70,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		requireRoute: o.RequireRoute,
 		overdue:      overdueOf(o),
 	}
-	if err := e.prepareByOPA(ctx, whyOPA(altered, o)); err != nil {
+	if err := e.prepareByOPA(ctx); err != nil {
 		return nil, err
 	}
 	e.projected, e.earlier = project(b, e, o.Last)
@@ -104,7 +104,7 @@ func (e *Engine) addVisibility(t *tables.Visibility, o Options) (err error) {
 	if o.Last != nil {
 		last = o.Last.Policies
 	}
-	e.Policies, err = visibility.New(e.revision, t, visibility.Options{
+	e.Policies, err = visibility.New(e.loaded.Revision, t, visibility.Options{
 		Cluster: e.access.Cluster, Now: e.now, Timeout: e.timeout, Overdue: e.overdue,
 		MaxColumns: o.MaxColumns, Columns: o.Columns, Refused: o.Refused,
 	}, last)

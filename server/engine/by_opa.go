@@ -22,18 +22,12 @@ import (
 	"github.com/writ-policy/writ/server/engine/overdue"
 )
 
-// byOPA are the points at which OPA evaluates the Rego of the bundle as a stock OPA does.
-// At the others the engine answers from compiled forms of the same Rego.
-type byOPA struct {
-	why     map[string]string // the reason, by point
-	queries map[string]*rego.PreparedEvalQuery
-}
+// byOPA are the queries of the points at which OPA evaluates the Rego of the bundle as a stock
+// OPA does. At the others the engine answers from compiled forms of the same Rego.
+type byOPA map[string]*rego.PreparedEvalQuery
 
 // at returns the query that decides at a point, nil if a compiled form does.
-func (o *byOPA) at(point string) *rego.PreparedEvalQuery { return o.queries[point] }
-
-// ByOPA implements decision.Policies.
-func (e *Engine) ByOPA() map[string]string { return e.byOPA.why }
+func (o byOPA) at(point string) *rego.PreparedEvalQuery { return o[point] }
 
 // compiledPoints are the points with a compiled form, with the packages of their Rego
 // beside the library's of the same name.
@@ -99,8 +93,9 @@ func decidesAt(names []string, point string) bool {
 
 // prepareByOPA prepares the entrypoints of the points that OPA decides, with the data of
 // the bundle, which is kept for as long as the revision.
-func (e *Engine) prepareByOPA(ctx context.Context, why map[string]string) error {
-	e.byOPA = byOPA{why, make(map[string]*rego.PreparedEvalQuery)}
+func (e *Engine) prepareByOPA(ctx context.Context) error {
+	why := e.loaded.ByOPA
+	e.byOPA = make(byOPA)
 	if len(why) == 0 {
 		return nil
 	}
@@ -121,7 +116,7 @@ func (e *Engine) prepareByOPA(ctx context.Context, why map[string]string) error 
 		if err != nil {
 			return err
 		}
-		e.byOPA.queries[point] = &query
+		e.byOPA[point] = &query
 	}
 	return nil
 }
@@ -233,7 +228,7 @@ func (e *Engine) visibilityByOPA(ctx context.Context, r *decision.VisibilityRequ
 	if err != nil {
 		d = decision.VisibilityDecision{}.Failed(err.Error())
 	}
-	d.Revision, d.Expires = e.revision, now // policies hold for a time, and the answer is for this instant
+	d.Revision, d.Expires = e.loaded.Revision, now // policies hold for a time, and the answer is for this instant
 	return d
 }
 

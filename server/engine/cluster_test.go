@@ -90,7 +90,7 @@ func TestKeepsNoDecisionOfOtherClusters(t *testing.T) {
 		if other.Keeps(r, of(before), key) || keyOf(other, v) == keyOf(before, v) {
 			t.Errorf("cluster %q: prod keeps the decision about test", first)
 		}
-		everyCluster := other.ListPermissions(t.Context(), decision.Principal{User: "alice"}, nil, func(string) map[string]string { return nil })
+		everyCluster := other.Lists().ListPermissions(t.Context(), decision.Principal{User: "alice"}, nil, func(string) map[string]string { return nil })
 		if len(everyCluster.Accessible) != 1 || everyCluster.Accessible[0].Cluster != "prod" || everyCluster.EvaluationError != "" {
 			t.Errorf("prod lists %+v", everyCluster)
 		}

@@ -90,8 +90,7 @@ const defaultTimeout = 2 * time.Second
 type Engine struct {
 	*visibility.Policies // the visibility point
 
-	revision string
-	sequence int64
+	loaded   decision.Loaded
 	rules    string         // the hash of what queries were compiled from
 	access   *tables.Access // its Cluster is the only one that the engine decides on, if not empty
 	stated   tables.Revision
@@ -121,7 +120,13 @@ type Engine struct {
 var _ decision.Policies = (*Engine)(nil)
 
 // Revision is the revision of the activated bundle.
-func (e *Engine) Revision() string { return e.revision }
+func (e *Engine) Revision() string { return e.loaded.Revision }
+
+// Loaded implements decision.Policies.
+func (e *Engine) Loaded() *decision.Loaded { return &e.loaded }
+
+// Lists implements decision.Policies.
+func (e *Engine) Lists() decision.Lists { return e.Policies }
 
 // Now implements decision.Policies.
 func (e *Engine) Now() time.Time { return e.now() }
@@ -139,6 +144,3 @@ func (e *Engine) then(now time.Time) *Engine {
 
 // AtNow implements decision.Policies.
 func (e *Engine) AtNow() decision.Policies { return e.At(e.now()) }
-
-// Sequence is the sequence number of the activated bundle, zero if it has none.
-func (e *Engine) Sequence() int64 { return e.sequence }

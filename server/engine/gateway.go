@@ -30,13 +30,13 @@ func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 	var refused *decision.InvalidRequest
 	switch {
 	case errors.As(err, &refused):
-		return decision.GatewayDecision{Revision: e.revision}, refused
+		return decision.GatewayDecision{Revision: e.loaded.Revision}, refused
 	case err != nil:
 		d = d.Failed(err.Error())
 	case e.requireRoute && !r.NamesRoute():
 		d, targets = decision.RouteRequired(), nil
 	}
-	d.Revision, d.IsOwn, d.Paths = e.revision, e.isOwn(targets), targets
+	d.Revision, d.IsOwn, d.Paths = e.loaded.Revision, e.isOwn(targets), targets
 	d.Withheld = e.withheld(&d, targets)
 	return d.Sendable(), nil
 }

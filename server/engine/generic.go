@@ -81,7 +81,7 @@ func (e *Engine) Generic(ctx context.Context, r *decision.GenericRequest) (decis
 	case err != nil:
 		d = d.Failed(err.Error())
 	}
-	d.Revision = e.revision
+	d.Revision = e.loaded.Revision
 	return d, refused
 }
 

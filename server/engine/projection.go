@@ -120,7 +120,7 @@ func (e *Engine) keeps(revision *string, q decision.Question, key []byte, change
 			if changes(before) || !before.hasKey(q, key) {
 				return false
 			}
-			*revision = e.revision
+			*revision = e.loaded.Revision
 			return true
 		}
 	}

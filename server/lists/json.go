@@ -27,7 +27,7 @@ type PageItem struct {
 func (p *Part) Page() *Page {
 	out := &Page{
 		Question: p.Question, Universe: p.Universe, ClusterScoped: p.IsClusterScoped, Items: make([]PageItem, len(p.Items)),
-		Others: p.Others, Total: len(p.List.Items), Until: p.Until, Revision: p.Revision(),
+		Others: p.Others, Total: len(p.List.Items), Until: p.Until, Revision: p.Of.Revision,
 	}
 	if out.Question.Groups == nil {
 		out.Question.Groups = []string{}

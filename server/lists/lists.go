@@ -94,21 +94,9 @@ type List struct {
 	// Until is the first instant at which the list may differ without another revision and
 	// other namespaces; nil without one.
 	Until *string
-	// Made is the revision that the list is of.
-	Made
+	// Of is the revision that the list is of.
+	Of *decision.Loaded
 }
-
-// Made is a revision and its number.
-type Made struct {
-	ID     string
-	Number int64
-}
-
-// Revision returns the identifier of the revision.
-func (m *Made) Revision() string { return m.ID }
-
-// Sequence returns the number of the revision, zero where it has none.
-func (m *Made) Sequence() int64 { return m.Number }
 
 // Item is a namespace in which requests are allowed.
 type Item struct {
@@ -141,7 +129,7 @@ func Make(ctx context.Context, p decision.Policies, q Question, space *Space) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &List{Question: q, Universe: ofCluster, Until: until, Made: Made{p.Revision(), p.Sequence()}, Others: Condition{Kind: filter.Never}}
+	out := &List{Question: q, Universe: ofCluster, Until: until, Of: p.Loaded(), Others: Condition{Kind: filter.Never}}
 	all := space
 	if all == nil {
 		out.Universe, all = ofDocuments, named(world)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/writ-policy/writ/server/decision"
 )
 
 // ErrExpired is returned for a cursor if this process does not keep its list: the list has
@@ -65,10 +67,10 @@ func (p *Pages) Next(owner, question, cursor string, limit int) (Part, error) {
 }
 
 // Revision returns the revision of the list that a cursor belongs to, nil if it is not kept.
-func (p *Pages) Revision(cursor string) *Made {
+func (p *Pages) Revision(cursor string) *decision.Loaded {
 	id, _, _ := parseCursor(cursor)
 	if k, found := p.kept.get(id, p.Now(), func(*kept) bool { return true }); found {
-		return &k.list.Made
+		return k.list.Of
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 // does not lower it: the sender of an old bundle is not the operator who rolled back.
 func (r *Reloader) minimumSequence() int64 {
 	if r.pinned == "" {
-		return max(r.highest, r.Current().Sequence())
+		return max(r.highest, r.Current().Loaded().Sequence)
 	}
 	return r.highest
 }

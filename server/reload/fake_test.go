@@ -158,7 +158,9 @@ type echo struct {
 
 func (e echo) Revision() string { return e.revision }
 
-func (e echo) Sequence() int64 { return e.sequence }
+func (e echo) Loaded() *decision.Loaded {
+	return &decision.Loaded{Revision: e.revision, Sequence: e.sequence}
+}
 
 func (e echo) Access(context.Context, *decision.Request) decision.Decision {
 	return decision.Decision{Allowed: true, Reason: e.says, Revision: e.revision}

@@ -182,7 +182,7 @@ func (r *Reloader) activate(ctx context.Context, c *Candidate) error {
 		r.swapped = nil
 	}
 	r.statusMu.Unlock()
-	r.reportByOPA(policies.ByOPA())
+	r.reportByOPA(policies.Loaded().ByOPA)
 	r.o.Observer.Inherits(inherited(tables.Of[*tables.Gateway](b.Tables)))
 	return nil
 }

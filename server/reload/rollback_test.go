@@ -209,7 +209,7 @@ func TestDeliver(t *testing.T) {
 	if s := r.Status(); !s.Degraded || s.Source != fromBundle {
 		t.Errorf("status %+v, want degraded", s)
 	}
-	if n := r.Current().Sequence(); n != 4 {
+	if n := r.Current().Loaded().Sequence; n != 4 {
 		t.Errorf("sequence %d", n)
 	}
 	r.Confirm()

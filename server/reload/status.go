@@ -125,7 +125,7 @@ func (r *Reloader) Status() Status {
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
 	s := r.status
-	s.ByOPA = r.Current().ByOPA()
+	s.ByOPA = r.Current().Loaded().ByOPA
 	s.Diagnostics = slices.Clone(s.Diagnostics)
 	if s.Diagnostics == nil {
 		s.Diagnostics = []Diagnostic{}

@@ -88,8 +88,8 @@ func TestAlteredRegoDecides(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if points := slices.Collect(maps.Keys(got.ByOPA())); !slices.Equal(points, []string{row.point}) {
-				t.Errorf("by OPA: got %q, want %s alone", got.ByOPA(), row.point)
+			if points := slices.Collect(maps.Keys(got.Loaded().ByOPA)); !slices.Equal(points, []string{row.point}) {
+				t.Errorf("by OPA: got %q, want %s alone", got.Loaded().ByOPA, row.point)
 			}
 			list := requests[row.point]
 			if row.request != "" {
@@ -171,8 +171,8 @@ func TestEarlierBundleDecidesAsItsRego(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(e.ByOPA()) != 3 {
-		t.Errorf("by OPA: got %q, want all points", e.ByOPA())
+	if len(e.Loaded().ByOPA) != 3 {
+		t.Errorf("by OPA: got %q, want all points", e.Loaded().ByOPA)
 	}
 	stock := newStock(t, bundle, noTests)
 	for point, list := range ownRequests(t, filepath.Join("..", "..", "examples", "policies")) {

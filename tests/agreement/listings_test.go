@@ -75,7 +75,7 @@ func TestTypesAgreeOnVisibility(t *testing.T) {
 			return
 		}
 		want := views.Types(r)
-		listing := e.ListCustomTypes(context.Background(), decision.Principal{User: r.User, Groups: r.Groups})
+		listing := e.Lists().ListCustomTypes(context.Background(), decision.Principal{User: r.User, Groups: r.Groups})
 		if listing.EvaluationError != "" || len(listing.Types) != len(want) {
 			t.Fatalf("world %d at %s, %s of %q: got %+v, want %v", seed, r.Now, r.User, r.Groups, listing, want)
 		}

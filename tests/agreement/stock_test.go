@@ -302,7 +302,7 @@ func (c *comparison) compareAt(t *testing.T, point string, rows []timedInput, as
 		for i, row := range rows {
 			now = row.Now
 			if want := ask(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
-				t.Errorf("by OPA: %q: %s\nOPA    %v\nengine %v", embedded.ByOPA(), row.Input, decided[i], want)
+				t.Errorf("by OPA: %q: %s\nOPA    %v\nengine %v", embedded.Loaded().ByOPA, row.Input, decided[i], want)
 			}
 		}
 	}
@@ -341,7 +341,7 @@ func bothWays(t *testing.T, bundle *bundles.Bundle, points []string, o engine.Op
 			t.Fatal(err)
 		}
 		o.Last = engines[i] // the modules are the same
-		if got := slices.Sorted(maps.Keys(engines[i].ByOPA())); !slices.Equal(got, byOPA) {
+		if got := slices.Sorted(maps.Keys(engines[i].Loaded().ByOPA)); !slices.Equal(got, byOPA) {
 			t.Fatalf("by OPA: got %q, want %q", got, byOPA)
 		}
 	}

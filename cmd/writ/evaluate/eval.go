@@ -141,7 +141,7 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
 	}
-	if why := e.ByOPA()[o.point]; why != "" && o.decideBy != engine.DecideByOPA {
+	if why := e.Loaded().ByOPA[o.point]; why != "" && o.decideBy != engine.DecideByOPA {
 		fmt.Fprintf(s.Err, "OPA decides at the point %s, which takes longer: %s\n", o.point, why)
 	}
 	if o.requests != "-" {

@@ -97,7 +97,7 @@ func (a *API) List() http.HandlerFunc {
 func (a *API) handler(answer func(http.ResponseWriter, *http.Request, decision.Policies) (any, *exchange.Refusal)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		p := a.Service.Current()
-		var of exchange.Revision = p
+		of := p.Loaded()
 		if _, cursor, ok := strings.Cut(r.URL.Query().Get("continue"), "."); ok {
 			if made := a.pages.Revision(cursor); made != nil {
 				of = made

@@ -86,7 +86,7 @@ func user(who decision.Principal) userObject {
 
 // listPolicies answers which policies name the caller.
 func (d *Dashboard) listPolicies(ctx context.Context, p decision.Policies, who decision.Principal, _ url.Values) (any, *decision.Listing, *exchange.Refusal) {
-	listing := p.ListPolicies(ctx, who)
+	listing := p.Lists().ListPolicies(ctx, who)
 	out := policiesObject{
 		User: user(who), TotalPolicies: len(listing.Policies), RetrievedAt: instant(listing.At),
 		Policies: []assignmentObject{}, EvaluationOrder: []string{},
@@ -122,7 +122,7 @@ func (d *Dashboard) listPermissions(ctx context.Context, p decision.Policies, wh
 	if slices.Contains(clusters, "") {
 		return nil, nil, exchange.BadRequest("cluster", "the parameter cluster must not be empty")
 	}
-	listing := p.ListPermissions(ctx, who, clusters, d.Labels)
+	listing := p.Lists().ListPermissions(ctx, who, clusters, d.Labels)
 	out := permissionsObject{
 		User: user(who), Summary: summaryObject{listing.Candidates, len(listing.Accessible)},
 		Clusters: map[string]clusterObject{}, AccessibleClusterNames: []string{}, EvaluatedAt: instant(listing.At),
@@ -148,7 +148,7 @@ func (d *Dashboard) listCustomTypes(ctx context.Context, p decision.Policies, wh
 	case len(given) == 1:
 		detailed = given[0] == "true"
 	}
-	listing := p.ListCustomTypes(ctx, who)
+	listing := p.Lists().ListCustomTypes(ctx, who)
 	out := []typeObject{}
 	for i := range listing.Types {
 		t := &listing.Types[i]

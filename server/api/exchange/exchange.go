@@ -154,19 +154,13 @@ func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Requ
 // preconditions. The answer names the revision, a refusal as well.
 func (s *Service) Policies(w http.ResponseWriter, r *http.Request) (decision.Policies, *Refusal) {
 	policies := s.Current()
-	return policies, s.Require(w, r, policies)
-}
-
-// Revision is a revision that answers. Sequence is zero where it has no number.
-type Revision interface {
-	Revision() string
-	Sequence() int64
+	return policies, s.Require(w, r, policies.Loaded())
 }
 
 // Require checks the request's preconditions on the revision that answers it, and names the
 // revision in the answer.
-func (s *Service) Require(w http.ResponseWriter, r *http.Request, of Revision) *Refusal {
-	s.setRevision(w.Header(), of.Revision())
+func (s *Service) Require(w http.ResponseWriter, r *http.Request, of *decision.Loaded) *Refusal {
+	s.setRevision(w.Header(), of.Revision)
 	required, refused := readPrecondition(r.Header)
 	if refused == nil {
 		refused = required.check(of)

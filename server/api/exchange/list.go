@@ -14,7 +14,7 @@ type List struct {
 	Check func(*http.Request) *Refusal
 	// Kept, if set, returns the revision of which an answer is kept for the request; nil if
 	// the active one answers it.
-	Kept func(*http.Request) Revision
+	Kept func(*http.Request) *decision.Loaded
 	// Answer returns the answer as JSON. At most MaxListing of them run at a time.
 	Answer func(*http.Request, decision.Policies) ([]byte, *Refusal)
 }
@@ -42,7 +42,7 @@ func (s *Service) list(w http.ResponseWriter, r *http.Request, e *List) (answer 
 		}
 	}
 	policies := s.Current()
-	var of Revision = policies
+	of := policies.Loaded()
 	if e.Kept != nil {
 		if kept := e.Kept(r); kept != nil {
 			of = kept

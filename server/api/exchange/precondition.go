@@ -3,6 +3,8 @@ package exchange
 import (
 	"net/http"
 	"strconv"
+
+	"github.com/writ-policy/writ/server/decision"
 )
 
 // Headers that are preconditions of a request on the revision that answers it. The
@@ -52,11 +54,11 @@ var (
 
 // check returns the refusal if a revision does not meet the precondition. The caller
 // may repeat the request, here or elsewhere.
-func (p precondition) check(of Revision) *Refusal {
+func (p precondition) check(of *decision.Loaded) *Refusal {
 	switch {
-	case p.revision != "" && p.revision != of.Revision():
+	case p.revision != "" && p.revision != of.Revision:
 		return errOtherRevision
-	case of.Sequence() < p.sequence:
+	case of.Sequence < p.sequence:
 		return errOlderRevision
 	}
 	return nil

@@ -36,12 +36,7 @@ type listQuery struct {
 func (a *API) Lists() http.HandlerFunc {
 	return a.Service.List(exchange.List{
 		Form: exchange.Problem,
-		Kept: func(r *http.Request) exchange.Revision {
-			if made := a.Pages.Revision(r.URL.Query().Get("cursor")); made != nil {
-				return made
-			}
-			return nil
-		},
+		Kept: func(r *http.Request) *decision.Loaded { return a.Pages.Revision(r.URL.Query().Get("cursor")) },
 		Answer: func(r *http.Request, p decision.Policies) ([]byte, *exchange.Refusal) {
 			q, refused := parseList(r)
 			if refused == nil {

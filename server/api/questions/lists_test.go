@@ -73,8 +73,10 @@ func listWith(h http.Handler, token, address string, header map[string]string) *
 // laterRevision is active after the first page of a list.
 type laterRevision struct{ decision.Policies }
 
-func (laterRevision) Revision() string           { return "later" }
-func (laterRevision) Sequence() int64            { return 7 }
+func (laterRevision) Revision() string { return "later" }
+func (laterRevision) Loaded() *decision.Loaded {
+	return &decision.Loaded{Revision: "later", Sequence: 7}
+}
 func (l laterRevision) AtNow() decision.Policies { return l }
 
 // All pages of a list are of one revision, which they name, and which must meet what a request
