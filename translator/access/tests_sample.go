@@ -17,6 +17,7 @@ type samplePair struct {
 	hit, miss map[string]any
 }
 
+// sampleKubernetes returns the samples of a rule by its first entries.
 func sampleKubernetes(row tables.KubernetesRule) samplePair {
 	if len(row.Verbs) == 0 {
 		return samplePair{}
@@ -24,44 +25,55 @@ func sampleKubernetes(row tables.KubernetesRule) samplePair {
 	hit := map[string]any{"verb": emit.OrDefault(row.Verbs[0], "get")}
 	if len(row.Paths) > 0 {
 		hit["path"] = samplePath(row.Paths[0])
-		return samplePair{hit, missKubernetes(row, hit)}
+	} else {
+		if len(row.Groups) == 0 || len(row.Resources) == 0 {
+			return samplePair{}
+		}
+		hit["apiGroup"] = emit.OrDefault(row.Groups[0], "")
+		resource, subresource, _ := strings.Cut(row.Resources[0], "/")
+		if resource == "" {
+			return samplePair{}
+		}
+		hit["resource"], hit["subresource"] = emit.OrDefault(resource, "pods"), subresource
+		if len(row.Names) > 0 {
+			hit["name"] = row.Names[0]
+		}
 	}
-	if len(row.Groups) == 0 || len(row.Resources) == 0 {
-		return samplePair{}
-	}
-	hit["apiGroup"] = emit.OrDefault(row.Groups[0], "")
-	resource, subresource, _ := strings.Cut(row.Resources[0], "/")
-	if resource == "" {
-		return samplePair{}
-	}
-	hit["resource"], hit["subresource"] = emit.OrDefault(resource, "pods"), subresource
-	if len(row.Names) > 0 {
-		hit["name"] = row.Names[0]
-	}
-	return samplePair{hit, missKubernetes(row, hit)}
-}
-
-// missKubernetes changes one attribute of the hit to a value that the rule does not
-// match. For a rule that matches everything, it changes the requester.
-func missKubernetes(row tables.KubernetesRule, hit map[string]any) map[string]any {
-	miss := maps.Clone(hit)
-	switch {
-	case !slices.Contains(row.Verbs, "*"):
-		miss["verb"] = emit.StrangeVerb
-	case len(row.Paths) > 0 && !slices.ContainsFunc(row.Paths, func(p string) bool { return rule.CoversPath(p, emit.StrangePath) }):
-		miss["path"] = emit.StrangePath
-	case len(row.Paths) == 0 && !slices.Contains(row.Groups, "*"):
-		miss["apiGroup"] = emit.StrangeGroup
-	case len(row.Paths) == 0 && !slices.ContainsFunc(row.Resources, func(r string) bool { return strings.HasPrefix(r, "*") }):
-		miss["resource"] = emit.StrangeResource
-	default:
-		miss[otherRequester] = true
-	}
-	return miss
+	return samplePair{hit, missOf(hit, func(r *rule.Request) bool {
+		w := rule.KubernetesWords(r)
+		return rule.MatchKubernetes(&row, &w)
+	})}
 }
 
 // otherRequester marks a request of a user that the binding does not name.
 const otherRequester = "other requester"
+
+// missOf changes one attribute of the hit to a value with which the rule does not match. For a
+// rule that matches with any of them, it changes the requester.
+func missOf(hit map[string]any, matches func(*rule.Request) bool) map[string]any {
+	for _, strange := range [...][2]string{
+		{"verb", emit.StrangeVerb}, {"path", emit.StrangePath}, {"apiGroup", emit.StrangeGroup}, {"resource", emit.StrangeResource},
+	} {
+		miss := maps.Clone(hit)
+		if miss[strange[0]] = strange[1]; hit[strange[0]] != nil && !matches(requestOf(miss)) {
+			return miss
+		}
+	}
+	miss := maps.Clone(hit)
+	miss[otherRequester] = true
+	return miss
+}
+
+// requestOf returns what entries compare of a sample.
+func requestOf(sample map[string]any) *rule.Request {
+	text := func(key string) string {
+		value, _ := sample[key].(string)
+		return value
+	}
+	return &rule.Request{
+		Verb: text("verb"), Path: text("path"), Group: text("apiGroup"), Resource: text("resource"), Subresource: text("subresource"), Name: text("name"),
+	}
+}
 
 func samplePath(pattern string) string {
 	if path := strings.TrimRight(pattern, "*"); path != pattern && path != "" {
@@ -70,64 +82,31 @@ func samplePath(pattern string) string {
 	return emit.OrDefault(pattern, "/healthz")
 }
 
+// sampleOrigin returns the samples of a rule by the first of its entries that it matches, since
+// negative entries may take them away.
 func sampleOrigin(row tables.OriginRule) samplePair {
-	verb, ok := sampleEntry(row.Verbs, row.NotVerbs, "get", "create", "exec", emit.StrangeVerb)
-	if !ok {
-		return samplePair{}
+	matches := func(r *rule.Request) bool {
+		w := rule.OriginWords(r)
+		return rule.MatchOrigin(&row, &w)
 	}
-	kind, ok := sampleEntry(row.Kinds, row.NotKinds, "pods", "secrets", emit.StrangeResource)
-	if !ok {
-		return samplePair{}
-	}
-	hit := map[string]any{"verb": verb}
-	resource, subresource, _ := strings.Cut(kind, "/")
-	hit["resource"], hit["subresource"] = emit.OrDefault(resource, emit.StrangeResource), subresource
-	if !rule.MatchesVerb(&row, verb, subresource) || !restrict(hit, row.Restrictions) {
-		return samplePair{}
-	}
-	miss := maps.Clone(hit)
-	switch {
-	case !rule.MatchesVerb(&tables.OriginRule{Verbs: row.Verbs}, emit.StrangeVerb, subresource):
-		miss["verb"] = emit.StrangeVerb
-	case !slices.ContainsFunc(row.Kinds, func(k string) bool { return strings.HasPrefix(k, "*") }):
-		miss["resource"] = emit.StrangeResource
-	default:
-		miss[otherRequester] = true
-	}
-	return samplePair{hit, miss}
-}
-
-// sampleEntry returns a value that a list covers and that no negative entry may cover.
-// It returns false if no candidate is such a value.
-func sampleEntry(positive, negative []string, candidates ...string) (string, bool) {
-	if slices.Contains(negative, "*") {
-		return "", false
-	}
-	if !slices.Contains(positive, "*") {
-		candidates = positive
-	}
-	for _, candidate := range candidates {
-		if !mayOverlap(negative, candidate) {
-			return candidate, true
+	for _, kind := range entriesOr(row.Kinds, "pods", "secrets", emit.StrangeResource) {
+		for _, verb := range entriesOr(row.Verbs, "get", "create", "exec", emit.StrangeVerb) {
+			resource, subresource, _ := strings.Cut(kind, "/")
+			hit := map[string]any{"verb": verb, "resource": emit.OrDefault(resource, emit.StrangeResource), "subresource": subresource}
+			if matches(requestOf(hit)) && restrict(hit, row.Restrictions) {
+				return samplePair{hit, missOf(hit, matches)}
+			}
 		}
 	}
-	return "", false
+	return samplePair{}
 }
 
-// mayOverlap over-approximates: two words count as overlapping if they might, so that
-// samples are never wrong.
-func mayOverlap(entries []string, candidate string) bool {
-	kind, sub, _ := strings.Cut(candidate, "/")
-	return slices.ContainsFunc(entries, func(entry string) bool {
-		word, entrySub, _ := strings.Cut(entry, "/")
-		alike := word == "*" || strings.HasPrefix(word, stem(kind)) || strings.HasPrefix(kind, stem(word))
-		return alike && (entrySub == "" || sub == "" || entrySub == sub)
-	})
-}
-
-// stem removes the ending of a plural, so that singular and plural have the same stem.
-func stem(word string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e"), "i")
+// entriesOr returns entries, or the others if all values match.
+func entriesOr(entries []string, others ...string) []string {
+	if slices.Contains(entries, "*") {
+		return others
+	}
+	return entries
 }
 
 // restrict adds the attributes that the restrictions read, so that they hold. It returns

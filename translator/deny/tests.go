@@ -140,10 +140,7 @@ func (t *denySamples) rule(r *tables.DenyRule) {
 			action, resource := &r.Actions[i], &r.Resources[j]
 			hit := maps.Clone(t.base)
 			hit["verb"], hit["apiGroup"] = firstOr(action.Verbs, action.VerbPrefix+"get"), firstOr(action.Groups, "")
-			hit["resource"], hit["subresource"] = firstOr(resource.Resources, "pods"), firstOr(resource.Subresources, "")
-			if resource.NeedsSubresource && hit["subresource"] == "" {
-				hit["subresource"] = "status"
-			}
+			hit.aim(resource)
 			if len(r.Names) > 0 {
 				hit["name"] = r.Names[0].Sample()
 			} else if r.NeedsName {
@@ -156,6 +153,14 @@ func (t *denySamples) rule(r *tables.DenyRule) {
 			}
 			f.add(t, testRule, t.ruleVariations(r, action, resource, hit))
 		}
+	}
+}
+
+// aim sets the resource and subresource of a request to those of a rule.
+func (r request) aim(d *tables.DenyResource) {
+	r["resource"], r["subresource"] = firstOr(d.Resources, "pods"), firstOr(d.Subresources, "")
+	if d.NeedsSubresource && r["subresource"] == "" {
+		r["subresource"] = "status"
 	}
 }
 

@@ -70,10 +70,7 @@ func (t *denySamples) action(a *tables.ImpersonatedAction, resource *tables.Deny
 	hit["verb"], hit["apiGroup"] = actionPrefix+a.Modes[0]+":"+firstOr(a.Verbs, "get"), firstOr(a.Groups, "")
 	hit["resource"] = "pods"
 	if resource != nil {
-		hit["resource"], hit["subresource"] = firstOr(resource.Resources, "pods"), firstOr(resource.Subresources, "")
-		if resource.NeedsSubresource && hit["subresource"] == "" {
-			hit["subresource"] = "status"
-		}
+		hit.aim(resource)
 	}
 	if hit["resource"] == "" {
 		hit["path"] = emit.StrangePath
