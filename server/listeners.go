@@ -19,20 +19,14 @@ func (c *Config) checkListeners() []error {
 	} else {
 		errs = append(errs, c.checkReach("--listen", c.Listen)...)
 	}
-	if _, _, err := net.SplitHostPort(c.Envoy.Listen); c.Envoy.Listen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.Envoy.Listen, err))
-	} else {
-		errs = append(errs, c.checkReach("--envoy-listen", c.Envoy.Listen)...)
-	}
-	if _, _, err := net.SplitHostPort(c.Admin.Listen); c.Admin.Listen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.Admin.Listen, err))
-	} else {
-		errs = append(errs, c.checkReach("--admin-listen", c.Admin.Listen)...)
-	}
-	if _, _, err := net.SplitHostPort(c.Metrics.Listen); c.Metrics.Listen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for metrics: %w", c.Metrics.Listen, err))
-	} else {
-		errs = append(errs, c.checkReach("--metrics-listen", c.Metrics.Listen)...)
+	for _, l := range [...]struct{ flag, of, address string }{
+		{"--envoy-listen", "Envoy", c.Envoy.Listen}, {"--admin-listen", "operators", c.Admin.Listen}, {"--metrics-listen", "metrics", c.Metrics.Listen},
+	} {
+		if _, _, err := net.SplitHostPort(l.address); l.address != "" && err != nil {
+			errs = append(errs, fmt.Errorf("listen address %q for %s: %w", l.address, l.of, err))
+		} else {
+			errs = append(errs, c.checkReach(l.flag, l.address)...)
+		}
 	}
 	if _, _, err := net.SplitHostPort(c.Page.Listen); c.Page.Listen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for the page: %w", c.Page.Listen, err))

@@ -1,8 +1,6 @@
 package jsontext
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // MaxNumber and MaxExponent bound a number, in characters and in digits. A policy
 // may calculate with a number, and a short text like 1e999999999 stands for one of

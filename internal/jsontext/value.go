@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"iter"
 	"math"
+	"unsafe"
 )
 
 // Document is a checked text with the places of its values, so that nothing of it is read
 // twice. Its zero value is ready, and its memory is reused by each Parse.
 type Document struct {
-	text  string
-	nodes []node
+	text   string
+	nodes  []node
+	isDone bool // see Done
 }
 
 // node is a value, or the key before one, in the order written. A string ends past its quote.
@@ -20,26 +22,36 @@ type node struct {
 	isEscaped bool
 }
 
-// Parse checks data as Check does, and returns its value and the number of its values: what a
-// text takes in memory depends on their number more than on its length. The bytes are copied
-// once, and strings are cut from that copy. Values of the document before must not be used
-// any more.
-func (d *Document) Parse(data []byte, l Limits) (v Value, values int, err *Error) {
+// Parse checks a text as Check does, and returns its value and the number of its values: what a
+// text takes in memory depends on their number more than on its length. Strings are cut from
+// the text. Values of the document before must not be used any more.
+func (d *Document) Parse(text string, l Limits) (v Value, values int, err *Error) {
 	d.Reset()
-	if uint64(len(data)) > math.MaxUint32 {
+	if uint64(len(text)) > math.MaxUint32 {
 		return v, 0, &Error{Code: TooManyValues}
 	}
-	if values, err = check(data, l, &d.nodes); err != nil {
+	if values, err = check(unsafe.Slice(unsafe.StringData(text), len(text)), l, &d.nodes); err != nil {
 		return v, 0, err
 	}
-	d.text = string(data)
+	d.text = text
 	return Value{d, 0}, values, nil
 }
+
+// Done states that nothing that was cut from the text of v's document is used any more, so
+// that the memory of the text may be used again.
+func (v Value) Done() {
+	if v.document != nil {
+		v.document.isDone = true
+	}
+}
+
+// IsDone reports whether Done was called since the last Parse.
+func (d *Document) IsDone() bool { return d.isDone }
 
 // Reset drops the text. Room for many values is dropped too.
 func (d *Document) Reset() {
 	const most = 8 << 10
-	if d.text = ""; cap(d.nodes) > most {
+	if d.text, d.isDone = "", false; cap(d.nodes) > most {
 		d.nodes = nil
 	}
 	d.nodes = d.nodes[:0]
@@ -67,7 +79,7 @@ func ValueOf(checked string) Value {
 	if checked == "" {
 		return Value{}
 	}
-	v, _, err := new(Document).Parse([]byte(checked), Limits{LongNumbers: true, DuplicateKeys: true})
+	v, _, err := new(Document).Parse(checked, Limits{LongNumbers: true, DuplicateKeys: true})
 	if err != nil {
 		panic(err) // the caller has not checked the text
 	}
@@ -206,27 +218,20 @@ func (v Value) Any() any {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// stringEnd returns where the string that begins at s[i] ends, past its quote.
-func stringEnd(s []byte, i int) int {
-	for i++; s[i] != '"'; i++ {
-		if s[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
-}
-
 // valueEnd returns where the value that begins at s[i] ends.
 func valueEnd(s []byte, i int) int {
 	depth := 0
 	for i < len(s) {
 		switch c := s[i]; {
 		case c == '"':
-			i = stringEnd(s, i)
-			if depth == 0 {
-				return i
+			for i++; s[i] != '"'; i++ {
+				if s[i] == '\\' {
+					i++
+				}
 			}
-			continue
+			if depth == 0 {
+				return i + 1
+			}
 		case c == '{' || c == '[':
 			depth++
 		case c == '}' || c == ']':

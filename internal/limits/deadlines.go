@@ -59,9 +59,10 @@ func (d *deadlines) look(at time.Time) bool {
 	return !d.isClosed || len(d.open) > 0
 }
 
-// add returns the connection with deadlines that d looks at.
-func (d *deadlines) add(conn net.Conn) *timed {
-	c := &timed{Conn: conn, deadlines: d}
+// add returns the connection with deadlines that d looks at. It holds one of the places until it
+// is closed.
+func (d *deadlines) add(conn net.Conn, places *Budget) *timed {
+	c := &timed{Conn: conn, deadlines: d, places: places}
 	c.read.set, c.write.set = conn.SetReadDeadline, conn.SetWriteDeadline
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,6 +74,7 @@ func (d *deadlines) add(conn net.Conn) *timed {
 type timed struct {
 	net.Conn
 	deadlines   *deadlines
+	places      *Budget
 	read, write deadline
 }
 
@@ -93,7 +95,10 @@ func (c *timed) SetWriteDeadline(t time.Time) error { return c.write.put(t, c.de
 // Close implements net.Conn.
 func (c *timed) Close() error {
 	c.deadlines.mu.Lock()
-	delete(c.deadlines.open, c)
+	if _, isOpen := c.deadlines.open[c]; isOpen {
+		delete(c.deadlines.open, c)
+		c.places.Release(1)
+	}
 	c.deadlines.mu.Unlock()
 	return c.Conn.Close()
 }

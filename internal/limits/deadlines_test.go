@@ -75,7 +75,7 @@ func TestDeadlinesAreLifted(t *testing.T) {
 
 func TestClosedConnectionsAreForgotten(t *testing.T) {
 	server, _, _ := pipe(t)
-	d := server.(*counted).Conn.(*timed).deadlines
+	d := server.(*timed).deadlines
 	_ = server.Close()
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,9 +1,6 @@
 package limits
 
-import (
-	"net"
-	"sync"
-)
+import "net"
 
 // Listener returns a listener that holds at most most connections open. Further ones
 // are closed as soon as they are accepted, and refused is called for each of them. A
@@ -34,21 +31,9 @@ func (l *bounded) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.places.Acquire(1) {
-			return &counted{Conn: l.deadlines.add(connection), places: l.places}, nil
+			return l.deadlines.add(connection, l.places), nil
 		}
 		l.refused()
 		_ = connection.Close() // nothing was sent
 	}
-}
-
-// counted is a connection that holds a place until it is closed.
-type counted struct {
-	net.Conn
-	places *Budget
-	once   sync.Once
-}
-
-func (c *counted) Close() error {
-	c.once.Do(func() { c.places.Release(1) })
-	return c.Conn.Close()
 }

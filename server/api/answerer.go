@@ -23,6 +23,7 @@ type answerer struct {
 	visibility *askedVisibility
 	gateway    *askedGateway
 	input      decision.Value // as it was sent
+	inUse      int            // of the requests, those whose texts may be in use after their answer
 	inputText  func() []byte
 }
 
@@ -69,6 +70,9 @@ func (s *canonical) begin(r *http.Request, p decision.Policies, point decision.P
 // End implements exchange.Answerer.
 func (a *answerer) End() {
 	a.series.End()
+	if a.inUse == 0 {
+		a.input.Done()
+	}
 	if a.access != nil {
 		a.access.Release()
 	}
@@ -78,7 +82,7 @@ func (a *answerer) End() {
 	if a.gateway != nil {
 		*a.gateway = askedGateway{}
 	}
-	a.canonical, a.request, a.p, a.series, a.input = nil, nil, nil, nil, decision.Value{}
+	a.canonical, a.request, a.p, a.series, a.input, a.inUse = nil, nil, nil, nil, decision.Value{}, 0
 	answerers.Put(a)
 }
 
@@ -107,6 +111,7 @@ func (s *canonical) decide(r *http.Request, p decision.Policies, point decision.
 
 func (a *answerer) decide(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
 	a.input = request
+	a.inUse++
 	switch a.point.Name {
 	case decision.Access:
 		return a.decideAccess(request)
@@ -139,7 +144,9 @@ func (a *answerer) decideAccess(request decision.Value) (decision.Answer, *decis
 	}
 	d := a.canonical.decider.DecideIn(a.series, a.request, a.p, q)
 	if d.Cached {
-		a.access = q
+		if a.access = q; !d.Denied && len(d.Pods) == 0 { // metrics and audit keep texts of the others
+			a.inUse--
+		}
 	}
 	return d, nil
 }
@@ -155,6 +162,7 @@ func (a *answerer) decideVisibility(request decision.Value) (decision.Answer, *d
 	a.canonical.logSteps(a.request.Context(), a.p, &q.VisibilityRequest, d)
 	if d == &q.answer && d.Cached {
 		a.visibility = q
+		a.inUse--
 	}
 	return d, nil
 }
@@ -167,6 +175,7 @@ func (a *answerer) decideGateway(request decision.Value) (decision.Answer, *deci
 	d, invalid := a.series.Decide(q, a.inputText)
 	if invalid == nil && d == decision.Answer(&q.answer) && q.answer.Cached {
 		a.gateway = q
+		a.inUse--
 	}
 	return d, invalid
 }

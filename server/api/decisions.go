@@ -62,7 +62,7 @@ func answerAt(point string) any {
 // endpoint returns the endpoint of a point.
 func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 	return exchange.Decision{
-		Form: exchange.Problem, Check: exchange.CheckJSON,
+		Form: exchange.Problem, Check: exchange.CheckJSON, InPlace: true,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
 			a := s.begin(r, p, point)
 			defer a.End()

@@ -131,11 +131,11 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 	if a := c.access.find(key, v.clock); a != nil {
 		if a.revision == revision {
 			c.metrics.CacheHit()
-			return found(a.decision, r)
+			return found(&a.decision, r)
 		}
 		if d := a.decision; p.Keeps(r, &d, key) {
 			c.access.keepOver(key, *a, revision, d)
-			return found(d, r)
+			return found(&d, r)
 		}
 	}
 	a, err := c.access.evaluate(ctx, flightKey{revision, string(key)}, v.clock, func() answer[decision.Decision] {
@@ -150,8 +150,8 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 }
 
 // found returns a kept decision as the answer to r.
-func found(d decision.Decision, r *decision.Request) decision.Decision {
-	d = d.For(r)
+func found(kept *decision.Decision, r *decision.Request) decision.Decision {
+	d := kept.For(r)
 	d.Cached = true
 	return d
 }

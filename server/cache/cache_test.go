@@ -330,3 +330,28 @@ func TestLookUpAllocatesNothing(t *testing.T) {
 		t.Errorf("a look-up allocates %v times", got)
 	}
 }
+
+// The entry that was used least is evicted first, apart from the order of the last uses.
+func TestOrderOfUse(t *testing.T) {
+	const entries = 160
+	c := newTable[decision.Decision](metrics.New(), time.Now, entries, 1<<20, func(int) {})
+	name := func(i int) string { return fmt.Sprint("key-", i) }
+	for i := range entries {
+		c.keep(name(i), answer[decision.Decision]{bytes: 1})
+	}
+	for range 3 { // each of the older half is used
+		for i := range entries / 2 {
+			if c.find([]byte(name(i)), time.Now) == nil {
+				t.Fatalf("entry %d is gone", i)
+			}
+		}
+	}
+	for i := range entries / 2 {
+		c.keep(name(entries+i), answer[decision.Decision]{bytes: 1})
+	}
+	for i := range entries {
+		if got, want := c.find([]byte(name(i)), time.Now) != nil, i < entries/2; got != want {
+			t.Errorf("entry %d: kept %t, want %t", i, got, want)
+		}
+	}
+}

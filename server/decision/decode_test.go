@@ -194,7 +194,7 @@ func itoa(i int) string { b, _ := json.Marshal(i); return string(b) }
 func TestCheckJSONAllocatesNothing(t *testing.T) {
 	body := (&Request{User: "u", Verb: "get", Resource: "pods", Attributes: map[string]any{"a": "ü"}}).Encode()
 	if got := testing.AllocsPerRun(100, func() {
-		if err := checkJSON(body); err != nil {
+		if err := jsontext.Check(body, jsontext.Limits{}); err != nil {
 			t.Fatal(err)
 		}
 	}); got > 0 {

@@ -139,21 +139,11 @@ func DecodeGateway(data []byte) (*GatewayRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := gatewayFromValue(value)
+	r, err := requestOf[GatewayRequest](value)
 	if err != nil {
 		return nil, err
 	}
 	r.Load()
-	return r, nil
-}
-
-// gatewayFromValue is DecodeGateway for a parsed body, which must be valid until the request is
-// loaded. The error is an *InvalidRequest.
-func gatewayFromValue(value Value) (*GatewayRequest, error) {
-	r := new(GatewayRequest)
-	if err := r.Read(value); err != nil {
-		return nil, err
-	}
 	return r, nil
 }
 

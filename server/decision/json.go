@@ -20,7 +20,7 @@ type Document = jsontext.Document
 // *InvalidRequest. Parse copies data once, and everything read from the Value refers
 // to that copy.
 func Parse(data []byte) (Value, error) {
-	v, _, err := ParseInto(new(Document), data, 0)
+	v, _, err := ParseInto(new(Document), string(data), 0)
 	return v, err
 }
 
@@ -29,15 +29,15 @@ var ErrTooManyValues = errors.New("too many values")
 
 // ParseInto is Parse into a document for a body of at most limit values, and returns their
 // number. Zero or less is unlimited. The error is ErrTooManyValues or an *InvalidRequest.
-func ParseInto(d *Document, data []byte, limit int) (Value, int, error) {
-	v, values, err := d.Parse(data, jsontext.Limits{Values: limit})
+func ParseInto(d *Document, body string, limit int) (Value, int, error) {
+	v, values, err := d.Parse(body, jsontext.Limits{Values: limit})
 	switch {
 	case err == nil:
 		return v, values, nil
 	case err.Code == jsontext.TooManyValues:
 		return v, 0, ErrTooManyValues
 	}
-	return v, 0, invalidJSON(err, len(data))
+	return v, 0, invalidJSON(err, len(body))
 }
 
 // invalidJSON describes what jsontext rejects in a body of length bytes.

@@ -17,7 +17,8 @@ func (r *VisibilityRequest) AppendKey(b []byte) []byte {
 	for _, text := range [...]string{r.User, account.Namespace, account.Name, cmp.Or(r.Action, ActionView), r.Type, r.Cluster.Name} {
 		b = keyText(b, text)
 	}
-	b = keyTexts(b, r.GroupSet())
+	var room [16]string
+	b = keyTexts(b, setOf(append(room[:0], r.Groups...)))
 	b = binary.AppendUvarint(b, uint64(len(r.Cluster.Labels)))
 	return keyMembers(b, r.Cluster.Labels)
 }
@@ -31,8 +32,11 @@ func HaveOneKey(p Policies, q, other Question) bool {
 
 // GroupSet returns the groups of the request without empty names, sorted and without
 // duplicates.
-func (r *VisibilityRequest) GroupSet() []string {
-	groups := slices.DeleteFunc(slices.Clone(r.Groups), func(group string) bool { return group == "" })
+func (r *VisibilityRequest) GroupSet() []string { return setOf(slices.Clone(r.Groups)) }
+
+// setOf changes a list of groups to their set, as GroupSet does.
+func setOf(groups []string) []string {
+	groups = slices.DeleteFunc(groups, func(group string) bool { return group == "" })
 	slices.Sort(groups)
 	return slices.Compact(groups)
 }

@@ -19,9 +19,9 @@ var genericPoints = []string{}
 // points is the one list that endpoints, batches, metrics, the engine and the commands
 // loop over.
 var points = append([]Point{
-	{Name: Access, Parse: parser(fromValue)},
-	{Name: Visibility, Parse: parser(visibilityFromValue)},
-	{Name: Gateway, Parse: parser(gatewayFromValue)},
+	{Name: Access, Parse: parser(requestOf[Request])},
+	{Name: Visibility, Parse: parser(requestOf[VisibilityRequest])},
+	{Name: Gateway, Parse: parser(requestOf[GatewayRequest])},
 }, newGeneric(genericPoints)...)
 
 // Points returns all points. The caller owns the list.

@@ -111,12 +111,16 @@ func Decode(data []byte) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromValue(value)
+	return requestOf[Request](value)
 }
 
-// fromValue is Decode for a parsed body. The error is an *InvalidRequest.
-func fromValue(value Value) (*Request, error) {
-	r := &Request{}
+// requestOf reads a request of a parsed body, which must be valid until the request is decided. The
+// error is an *InvalidRequest.
+func requestOf[R any, Q interface {
+	*R
+	Read(Value) error
+}](value Value) (Q, error) {
+	r := Q(new(R))
 	if err := r.Read(value); err != nil {
 		return nil, err
 	}

@@ -8,17 +8,7 @@ func DecodeVisibility(data []byte) (*VisibilityRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return visibilityFromValue(value)
-}
-
-// visibilityFromValue is DecodeVisibility for a parsed body. The error is an
-// *InvalidRequest.
-func visibilityFromValue(value Value) (*VisibilityRequest, error) {
-	r := new(VisibilityRequest)
-	if err := r.Read(value); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return requestOf[VisibilityRequest](value)
 }
 
 // Read replaces r by the request of a parsed body, and reuses the room of its groups. The error
@@ -51,9 +41,9 @@ func (r *VisibilityRequest) parseMember(key string, value Value) (err error) {
 	case "groups":
 		r.Groups, err = appendTexts(r.Groups, key, value)
 	case "serviceAccount":
-		r.ServiceAccount, err = parseServiceAccount(key, value)
+		r.ServiceAccount, err = parseServiceAccount(value)
 	case "cluster":
-		r.Cluster, err = parseCluster(key, value)
+		r.Cluster, err = parseCluster(value)
 	case "items":
 		r.Items, err = parseItems(key, value)
 	case "aggregations":
@@ -91,26 +81,26 @@ func parseMembers(key string, value Value, read func(name string, member Value) 
 	return problem
 }
 
-func parseServiceAccount(key string, value Value) (a ServiceAccount, err error) {
-	err = parseMembers(key, value, func(name string, member Value) (err error) {
+func parseServiceAccount(value Value) (a ServiceAccount, err error) {
+	err = parseMembers("serviceAccount", value, func(name string, member Value) (err error) {
 		switch name {
 		case "namespace":
-			a.Namespace, err = parseOptionalText(key+".namespace", member)
+			a.Namespace, err = parseOptionalText("serviceAccount.namespace", member)
 		case "name":
-			a.Name, err = parseOptionalText(key+".name", member)
+			a.Name, err = parseOptionalText("serviceAccount.name", member)
 		}
 		return err
 	})
 	return a, err
 }
 
-func parseCluster(key string, value Value) (c Cluster, err error) {
-	err = parseMembers(key, value, func(name string, member Value) (err error) {
+func parseCluster(value Value) (c Cluster, err error) {
+	err = parseMembers("cluster", value, func(name string, member Value) (err error) {
 		switch name {
 		case "name":
-			c.Name, err = parseOptionalText(key+".name", member)
+			c.Name, err = parseOptionalText("cluster.name", member)
 		case "labels":
-			c.Labels, err = parseTextMap(key+".labels", member)
+			c.Labels, err = parseTextMap("cluster.labels", member)
 		}
 		return err
 	})

@@ -45,7 +45,7 @@ func (l *Lines) Request() (*VisibilityRequest, error) {
 		return nil, err
 	}
 	l.request = values
-	r, err := visibilityFromValue(value)
+	r, err := requestOf[VisibilityRequest](value)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ var ErrValuesInUse = errors.New("too many values in use")
 // parse checks and charges a line, whose value is valid until the next one. An error has
 // charged nothing.
 func (l *Lines) parse(text []byte) (Value, int64, error) {
-	value, n, err := ParseInto(&l.document, text, l.MaxValues)
+	value, n, err := ParseInto(&l.document, string(text), l.MaxValues)
 	if err != nil {
 		return Value{}, 0, err
 	}

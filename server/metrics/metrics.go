@@ -225,30 +225,18 @@ func (m *Metrics) Reloaded(result Result, at time.Time) {
 
 // Degraded says whether an older revision than the newest documents is served.
 func (m *Metrics) Degraded(yes bool) {
-	value := 0.0
-	if yes {
-		value = 1
-	}
-	m.degraded.Set(value)
+	m.degraded.Set(number(yes))
 }
 
 // StateFails sets whether the state directory cannot be read or written.
 func (m *Metrics) StateFails(yes bool) {
-	value := 0.0
-	if yes {
-		value = 1
-	}
-	m.stateFails.Set(value)
+	m.stateFails.Set(number(yes))
 }
 
 // KeyWithdrawn sets whether the active revision is signed by a key that is no longer
 // accepted.
 func (m *Metrics) KeyWithdrawn(yes bool) {
-	value := 0.0
-	if yes {
-		value = 1
-	}
-	m.withdrawn.Set(value)
+	m.withdrawn.Set(number(yes))
 }
 
 // Diagnosed sets the number of diagnostics of the last reload.

@@ -33,8 +33,9 @@ func (v *VisibilityKeys) VisibilityKey(b []byte, r *decision.VisibilityRequest) 
 	if v.groups == nil {
 		return r.AppendKey(b)
 	}
+	var room [16]string
 	reduced := *r
-	reduced.Groups = slices.DeleteFunc(slices.Clone(r.Groups), func(group string) bool { return !v.groups.has(group) })
+	reduced.Groups = slices.DeleteFunc(append(room[:0], r.Groups...), func(group string) bool { return !v.groups.has(group) })
 	if len(r.Cluster.Labels) > 0 {
 		reduced.Cluster.Labels = make(map[string]string)
 		for label, value := range r.Cluster.Labels {

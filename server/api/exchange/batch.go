@@ -74,7 +74,7 @@ func (s *Service) InPieces(e Decision, answer func(*http.Request, decision.Polic
 		defer cancel()
 		w.Header()["Content-Type"] = JSON
 		isSent := false
-		b.bytes, refused = answer(r.WithContext(ctx), p, body, b.bytes, func(pending []byte) ([]byte, bool) {
+		b.answer, refused = answer(r.WithContext(ctx), p, body, b.answer, func(pending []byte) ([]byte, bool) {
 			if len(pending) < batchChunk {
 				return pending, true
 			}
@@ -83,9 +83,9 @@ func (s *Service) InPieces(e Decision, answer func(*http.Request, decision.Polic
 		})
 		if refused == nil {
 			if !isSent { // net/http would send it in chunks
-				w.Header()["Content-Length"] = []string{strconv.Itoa(len(b.bytes))}
+				w.Header()["Content-Length"] = []string{strconv.Itoa(len(b.answer))}
 			}
-			_ = s.send(w, b.bytes) // the caller may have left
+			_ = s.send(w, b.answer) // the caller may have left
 		}
 		return refused
 	})

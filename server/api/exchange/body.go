@@ -8,18 +8,22 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// buffers are lent to one request each, for its body and then for its answer.
-var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, freeBody), document: new(decision.Document)} }}
+// buffers are lent to one request each, for its body and its answer.
+var buffers = sync.Pool{New: func() any { return &buffer{answer: make([]byte, 0, freeBody), document: new(decision.Document)} }}
 
 type buffer struct {
-	bytes    []byte
+	bytes    []byte // the body
+	answer   []byte
 	document *decision.Document // the body
+	inPlace  bool               // its texts are those of bytes
 	large    bool               // the body counts among the large ones
 	charge   int64              // of the buffer, while a body is read and answered
 	values   int64              // that are charged for the body
@@ -44,13 +48,16 @@ func (s *Service) release(b *buffer) {
 	s.Values.Release(b.values)
 	s.bodies.Release(b.charge)
 	b.values, b.charge = 0, 0
+	if b.inPlace && !b.document.IsDone() {
+		b.bytes = nil // what is cut from it may be in use
+	}
 	b.document.Reset()
 	if b.large {
 		b.large = false
 		s.large.Release(1)
 	}
-	if cap(b.bytes) <= 2*SmallBody {
-		b.bytes = b.bytes[:0]
+	if max(cap(b.bytes), cap(b.answer)) <= 2*SmallBody {
+		b.bytes, b.answer = b.bytes[:0], b.answer[:0]
 		buffers.Put(b)
 	}
 }
@@ -64,8 +71,8 @@ func (s *Service) Body(r *http.Request) (decision.Value, *Refusal) {
 }
 
 // parse reads a body, checks it and charges its values, before anything is made of
-// them. The Value is a copy that is valid until b is released: the bytes are free for the
-// answer. An absent body is the absent Value if it is optional.
+// them. The Value is valid until b is released, and what is cut from it after that, too, unless
+// the body was declared done. An absent body is the absent Value if it is optional.
 func (s *Service) parse(r *http.Request, b *buffer, e *Decision) (decision.Value, *Refusal) {
 	if refused := CheckEncoding(r); refused != nil {
 		return decision.Value{}, refused
@@ -74,14 +81,17 @@ func (s *Service) parse(r *http.Request, b *buffer, e *Decision) (decision.Value
 		return decision.Value{}, refused
 	}
 	if e.BodyIsOptional && len(bytes.TrimSpace(b.bytes)) == 0 {
-		b.bytes = b.bytes[:0]
 		return decision.Value{}, nil
+	}
+	text := unsafe.String(unsafe.SliceData(b.bytes), len(b.bytes))
+	if b.inPlace = e.InPlace; !b.inPlace {
+		text = strings.Clone(text)
 	}
 	most := s.MaxValues
 	if e.IsList {
 		most = 0 // any number
 	}
-	value, values, err := decision.ParseInto(b.document, b.bytes, most)
+	value, values, err := decision.ParseInto(b.document, text, most)
 	switch {
 	case errors.Is(err, decision.ErrTooManyValues):
 		return value, s.TooManyValues()
@@ -91,7 +101,6 @@ func (s *Service) parse(r *http.Request, b *buffer, e *Decision) (decision.Value
 		return decision.Value{}, ValuesInUse
 	}
 	b.values = int64(values)
-	b.bytes = b.bytes[:0]
 	return value, nil
 }
 
@@ -101,9 +110,9 @@ func (s *Service) read(r *http.Request, b *buffer) *Refusal {
 	if r.ContentLength > s.MaxBody {
 		return s.tooLarge()
 	}
-	// The length is a claim: memory is for bytes that came.
-	if b.bytes = b.bytes[:0]; !s.hold(b, cap(b.bytes)) {
-		b.bytes = make([]byte, 0, freeBody)
+	// The length is a claim: memory is for bytes that came, apart from a little.
+	if b.bytes = b.bytes[:0]; cap(b.bytes) == 0 || !s.hold(b, cap(b.bytes)) {
+		b.bytes = make([]byte, 0, min(max(r.ContentLength, 256), freeBody))
 	}
 	for {
 		if refused := s.grow(b); refused != nil {

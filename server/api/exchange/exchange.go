@@ -90,6 +90,8 @@ type Decision struct {
 	// IsList states that a body is a list of any length: its values are bounded by MaxBody
 	// and Values, and not by MaxValues.
 	IsList bool
+	// InPlace lends memory to the body: Answer calls Done on it if nothing keeps its texts.
+	InPlace bool
 	// Media is the content type of an answer; nil means JSON.
 	Media func(*http.Request) []string
 	// Answer gets the policies of the request, the body, checked to be JSON and valid until
@@ -103,12 +105,12 @@ type Decision struct {
 // revision when it has the whole request.
 func (s *Service) Decision(e Decision) http.HandlerFunc {
 	return s.serve(&e, func(w http.ResponseWriter, r *http.Request, p decision.Policies, body decision.Value, b *buffer) (refused *Refusal) {
-		if b.bytes, refused = e.Answer(r, p, body, b.bytes); refused == nil {
+		if b.answer, refused = e.Answer(r, p, body, b.answer); refused == nil {
 			media := JSON
 			if e.Media != nil {
 				media = e.Media(r)
 			}
-			Write(w, http.StatusOK, media, b.bytes)
+			Write(w, http.StatusOK, media, b.answer)
 		}
 		return refused
 	})

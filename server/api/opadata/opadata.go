@@ -45,8 +45,7 @@ func (a *API) Get() http.HandlerFunc {
 		if len(inputs) == 0 {
 			return decision.Value{}, nil
 		}
-		input := []byte(inputs[len(inputs)-1])
-		value, _, err := decision.ParseInto(new(decision.Document), input, a.Service.MaxValues)
+		value, _, err := decision.ParseInto(new(decision.Document), inputs[len(inputs)-1], a.Service.MaxValues)
 		if err != nil {
 			return value, exchange.InvalidBody(err)
 		}

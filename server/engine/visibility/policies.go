@@ -128,9 +128,11 @@ func (p *Policies) FilterItems(ctx context.Context, r *decision.VisibilityReques
 	if a.Revision != p.revision {
 		return p.failedFilter(errOtherRevision), nil
 	}
-	d := decision.VisibilityDecision{
-		Authorization: a, Visible: []int{}, Aggregations: map[string]any{}, Metrics: map[string]any{},
+	d := decision.VisibilityDecision{Authorization: a, Visible: []int{}}
+	if items == nil && len(r.Aggregations) == 0 && r.Metrics == nil {
+		return d, nil
 	}
+	d.Aggregations, d.Metrics = map[string]any{}, map[string]any{}
 	f := p.newFilter(r, &a, items != nil)
 	defer f.columns.release()
 	if items != nil {
