@@ -68,6 +68,33 @@ func TestKeepsGateway(t *testing.T) {
 	}
 }
 
+// Revisions are compared by their rows, whatever was between: a change that is taken back loses
+// no decision, also at the access point.
+func TestKeepsOverAChangeThatIsTakenBack(t *testing.T) {
+	const unrelated = "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, rules: []}\n"
+	documents := keptGateway + "---\n" + strings.Replace(denyEverywhere, "name: d", "name: e", 1)
+	changed := strings.NewReplacer("name: a}, rules: {authorization: {x:", "name: a}, rules: {authorization: {y:", `verbs: ["*"]`, "verbs: [get]").Replace(documents)
+	first := activateDocuments(t, documents, Options{})
+	second := activateDocuments(t, changed, Options{Last: first})
+	third := activateDocuments(t, documents+unrelated, Options{Last: second})
+	r := &decision.Request{User: "u", Verb: "get", Resource: "pods"}
+	g := &decision.GatewayRequest{Attributes: map[string]any{"request": map[string]any{"host": "a.example.com", "method": "GET", "path": "/x"}}}
+	for _, row := range []struct {
+		at    *Engine
+		keeps bool
+	}{{second, false}, {third, true}} {
+		d := first.Access(t.Context(), r)
+		if got := row.at.Keeps(r, &d, row.at.AccessKey(nil, r)); got != row.keeps || got && d.Revision != row.at.Revision() {
+			t.Errorf("access: got %v of %s, want %v", got, d.Revision, row.keeps)
+		}
+		path, _ := first.Gateway(t.Context(), g)
+		key, _ := row.at.GatewayKey(nil, g)
+		if got := row.at.Keeps(g, &path, key); got != row.keeps || got && path.Revision != row.at.Revision() {
+			t.Errorf("gateway: got %v of %s, want %v", got, path.Revision, row.keeps)
+		}
+	}
+}
+
 const (
 	denyEverywhere = `{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: d}, spec: {rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}}
 `
