@@ -35,7 +35,7 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 	places, columns := overdue.New(m), limits.NewBudget(c.Limits.MaxStreamBytesInUse)
 	return reload.New(reload.Options{
 		Source:     s.sources.of(),
-		Translator: translator.New(translator.Options{Settings: c.Settings, AllowEmpty: c.AllowEmpty, Decoded: limits.CollectOften}),
+		Translator: translator.New(translator.Options{Settings: c.Settings, AllowEmpty: c.AllowEmpty, Reads: limits.CollectToward}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{

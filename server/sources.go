@@ -53,7 +53,6 @@ func (s *Server) openSources() error {
 		limits.CollectOften() // all that is read of a bundle is kept
 		return s.openFeed()
 	}
-	limits.CollectSeldom() // until files are decoded
 	s.sources.repositories, s.sources.directories = make(map[string]*git.Repository), make(map[string]string)
 	members := make([]source.Member, len(s.config.Policies))
 	texts := make([]string, len(members))

@@ -160,6 +160,6 @@ type Options struct {
 	Files bool
 	// Tests emits generated tests along with the policy.
 	Tests bool
-	// Decoded, unless nil, is called when the files of a snapshot are decoded.
-	Decoded func()
+	// Reads, unless nil, is called with the bytes of a snapshot before its files are decoded.
+	Reads func(bytes int)
 }

@@ -83,12 +83,12 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	defer t.mu.Unlock()
 	t.rejected = nil
 	state := t.state(snapshot)
+	if t.options.Reads != nil {
+		t.options.Reads(source.Size(snapshot.Files))
+	}
 	documents, skipped, undecoded, list, err := t.decode(ctx, snapshot, state)
 	if err != nil {
 		return nil, interrupted(list, err)
-	}
-	if t.options.Decoded != nil {
-		t.options.Decoded()
 	}
 	p := t.phases
 	if t.master != state.master || t.cluster != snapshot.Cluster {

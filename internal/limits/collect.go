@@ -25,19 +25,21 @@ func CollectAfter(growth uint64) {
 	}
 }
 
-// CollectSeldom makes Go collect when the heap is two and a half times as large. It is for a start that
-// decodes files: that makes most of the garbage, and the peak of memory comes later.
-func CollectSeldom() { collectAt(150, 192<<20) }
+// CollectToward lets the heap grow to what a start from documents of so many bytes comes to anyway: what
+// is decoded leaves garbage first, and is kept later. Beyond that, and beyond 512 MiB, it is CollectOften.
+func CollectToward(bytes int) {
+	collectAt(min(20<<20+9*uint64(bytes)/2, 512<<20)) //nolint:gosec // a size is positive
+}
 
-// CollectOften makes Go collect when the heap has grown by half. It is for the rest of a start,
+// CollectOften makes Go collect when the heap has grown by half. It is for a start from a bundle,
 // which keeps most of what it allocates.
-func CollectOften() { collectAt(50, 96<<20) }
+func CollectOften() { collectAt(0) }
 
-// collectAt sets the percentage until CollectAfter does, unless the environment sets it. A large heap
-// grows by so many bytes at most, or by a fifth: what a million bindings need is then not half as much again.
-func collectAt(percent, most uint64) {
+// collectAt sets the pace until CollectAfter does, unless the environment sets it. A large heap
+// grows by 96 MiB at most, or by a fifth: what a million bindings need is then not half as much again.
+func collectAt(heap uint64) {
 	if os.Getenv("GOGC") == "" && !isStarted.Load() {
-		process.set(pace{percent: percent, most: most, leastPercent: 20})
+		process.set(pace{heap: heap, percent: 50, most: 96 << 20, leastPercent: 20})
 	}
 }
 
@@ -55,14 +57,16 @@ func collectLater(then func()) {
 const afterStart = time.Second
 
 // pace is how much a heap may grow until it is collected: a percentage, and in bytes at least and at
-// most. What is at most is never less than leastPercent.
-type pace struct{ least, percent, most, leastPercent uint64 }
+// most. What is at most is never less than leastPercent. Up to heap it may grow in any case.
+type pace struct{ least, percent, most, leastPercent, heap uint64 }
 
-// percentOf is the percentage for a heap, for Go's smallest at most.
+// smallest is Go's smallest heap.
+const smallest = 4 << 20
+
+// percentOf is the percentage for a heap, for the smallest at most.
 func (p pace) percentOf(live uint64) uint64 {
-	const smallest = 4 << 20
 	live = max(live, smallest)
-	return max(p.least*100/live, min(p.percent, max(p.leastPercent, p.most*100/live)))
+	return max(p.least*100/live, (max(p.heap, live)-live)*100/live, min(p.percent, max(p.leastPercent, p.most*100/live)))
 }
 
 // collections sets the percentage after each collection, by a pace.
@@ -71,6 +75,7 @@ type collections struct {
 	pace    pace
 	percent uint64
 	watched bool
+	memory  int64 // the limit that the program was started with; 0 until it is known
 }
 
 var process collections
@@ -93,11 +98,28 @@ func (c *collections) adjust() {
 	metrics.Read(live)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.limit(live[0].Value.Uint64())
 	// Setting the percentage stops the program shortly: small differences are left.
 	if percent := c.pace.percentOf(live[0].Value.Uint64()); percent*10 < c.percent*9 || percent*9 > c.percent*10 {
 		c.percent = percent
 		debug.SetGCPercent(int(percent))
 	}
+}
+
+// limit keeps a heap that may grow to some size from growing by the percentage of a smaller one, where the
+// next adjustment is late. The caller holds mu.
+func (c *collections) limit(live uint64) {
+	if c.memory == 0 {
+		c.memory = debug.SetMemoryLimit(-1)
+	}
+	limit := c.memory
+	if c.pace.heap > 0 {
+		const beside = 16 << 20 // stacks, and an eighth for what the runtime knows of the heap
+		live = max(live, smallest)
+		goal := live + live*c.pace.percentOf(live)/100
+		limit = min(limit, int64(goal+goal/8+beside)) //nolint:gosec // memory is smaller
+	}
+	debug.SetMemoryLimit(limit)
 }
 
 // cycle is an object that only its finalizer refers to, which therefore runs after each collection.

@@ -9,13 +9,13 @@ import (
 )
 
 func TestPercentOfHeap(t *testing.T) {
-	serving, starting := pace{128 << 20, 100, 512 << 20, 50}, pace{0, 150, 128 << 20, 20}
+	serving, starting := pace{128 << 20, 100, 512 << 20, 50, 0}, pace{0, 50, 64 << 20, 20, 96 << 20}
 	for _, row := range []struct {
 		pace
 		live, want uint64
 	}{
 		{serving, 0, 3200}, {serving, 64 << 20, 200}, {serving, 128 << 20, 100}, {serving, 512 << 20, 100}, {serving, 800 << 20, 64}, {serving, 4 << 30, 50},
-		{starting, 0, 150}, {starting, 64 << 20, 150}, {starting, 128 << 20, 100}, {starting, 1 << 30, 20},
+		{starting, 0, 2300}, {starting, 32 << 20, 200}, {starting, 64 << 20, 50}, {starting, 96 << 20, 50}, {starting, 256 << 20, 25}, {starting, 1 << 30, 20},
 	} {
 		if got := row.percentOf(row.live); got != row.want {
 			t.Errorf("%+v, %d bytes: got %d %%, want %d", row.pace, row.live, got, row.want)
@@ -46,6 +46,26 @@ func TestCollectionsFollowTheHeap(t *testing.T) {
 	runtime.KeepAlive(large)
 	reach("a small heap again", func(p uint64) bool { return p > 200 })
 	t.Cleanup(func() { debug.SetGCPercent(before) })
+}
+
+// A heap that may grow to some size has a limit of memory above it, and none higher than that of the program;
+// the next pace has none of its own.
+func TestCollectionsLimitMemory(t *testing.T) {
+	before, percent := debug.SetMemoryLimit(1<<40), debug.SetGCPercent(100)
+	t.Cleanup(func() {
+		debug.SetMemoryLimit(before)
+		debug.SetGCPercent(percent)
+	})
+	var c collections
+	for _, row := range []struct {
+		pace
+		least, most int64
+	}{{pace{percent: 50, heap: 256 << 20}, 256 << 20, 384 << 20}, {pace{percent: 50, heap: 2 << 40}, 1 << 40, 1 << 40}, {pace{percent: 100}, 1 << 40, 1 << 40}} {
+		c.set(row.pace)
+		if got := debug.SetMemoryLimit(-1); got < row.least || got > row.most {
+			t.Errorf("%+v: got a limit of %d, want one from %d to %d", row.pace, got, row.least, row.most)
+		}
+	}
 }
 
 // What a start leaves is collected although nothing is allocated afterwards.

@@ -109,11 +109,7 @@ func (d *Directory) keep(l *listing, files []File, c changes) {
 			return
 		}
 	}
-	whole := &wholeReading{root: l.root, top: l.top, files: files, origin: l.origin, diagnostics: l.diagnostics, ignored: l.ignoredFolders}
-	for _, f := range files {
-		whole.total += int64(f.Content.Len())
-	}
-	d.whole = whole
+	d.whole = &wholeReading{root: l.root, top: l.top, files: files, origin: l.origin, diagnostics: l.diagnostics, ignored: l.ignoredFolders, total: int64(Size(files))}
 }
 
 // readChanged reads files that have changed onto the last reading of the whole directory. It

@@ -56,6 +56,14 @@ type File struct {
 	Object bool
 }
 
+// Size returns how many bytes files have.
+func Size(files []File) (bytes int) {
+	for i := range files {
+		bytes += files[i].Content.Len()
+	}
+	return bytes
+}
+
 // Kind is a kind of document that an API server may serve.
 type Kind struct {
 	APIVersion string

@@ -189,9 +189,8 @@ const heapGrowth = 192 << 20
 
 // load loads the revisions.
 func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Options) error {
-	limits.CollectSeldom() // until files are decoded, as at the start of a server
 	defer limits.CollectAfter(heapGrowth)
-	l := &loader{documents: &o.documents, streams: s, decoded: limits.CollectOften}
+	l := &loader{documents: &o.documents, streams: s, reads: limits.CollectToward}
 	var worlds []*statement.World
 	add := func(side, name string) (replay.Decider, error) {
 		if name == "-" {

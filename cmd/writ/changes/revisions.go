@@ -185,8 +185,8 @@ type loader struct {
 	streams   cli.Streams
 	now       func() time.Time
 
-	allowEmpty bool   // beside the flag
-	decoded    func() // is called when files are decoded; nil for nothing
+	allowEmpty bool      // beside the flag
+	reads      func(int) // is called with the bytes of documents; nil for nothing
 	// sets are the assertions of the revisions of loadBoth.
 	sets [2]*assertions.Set
 	// parts are the documents of both sides of a comparison; a built bundle has none.
@@ -293,7 +293,7 @@ func (l *loader) translate(ctx context.Context, side string, in input, snapshot 
 		if err != nil {
 			return nil, 0, err
 		}
-		l.translator = translator.New(translator.Options{Settings: given, AllowEmpty: l.documents.AllowEmpty || l.allowEmpty, Decoded: l.decoded})
+		l.translator = translator.New(translator.Options{Settings: given, AllowEmpty: l.documents.AllowEmpty || l.allowEmpty, Reads: l.reads})
 	}
 	var result *translator.Result
 	if !list.HasErrors() {

@@ -29,13 +29,9 @@ type texts struct {
 
 // set sets the files of a revision, sorted by path, and the documents that they hold.
 func (t *texts) set(files []source.File, headers []syntax.Document, origins []source.Origin) {
-	size := 0
-	for i := range files {
-		size += files[i].Content.Len()
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.isCut = size > maxTexts; t.isCut {
+	if t.isCut = source.Size(files) > maxTexts; t.isCut {
 		files = nil
 	}
 	t.files, t.headers, t.origins = files, headers, origins

@@ -155,11 +155,7 @@ func (s *Source) collect(d *discovered, objects [][]source.File) (source.Snapsho
 	}
 	slices.SortFunc(objects, func(a, b []source.File) int { return strings.Compare(firstPath(a), firstPath(b)) })
 	snapshot.Files = slices.Concat(objects...)
-	var size int64
-	for _, f := range snapshot.Files {
-		size += int64(f.Content.Len())
-	}
-	if size > s.o.Limits.MaxBytes {
+	if int64(source.Size(snapshot.Files)) > s.o.Limits.MaxBytes {
 		list.Add(source.TotalTooLarge(s.o.Limits.MaxBytes).At(diag.ObjectPrefix))
 	}
 	return snapshot, list, nil
