@@ -50,7 +50,7 @@ func (s *sources) of() source.Source {
 // location is malformed, or if a file of keys or authorities cannot be read.
 func (s *Server) openSources() error {
 	if s.config.Bundle.Location != "" {
-		limits.CollectOften() // all that is read of a bundle is kept
+		limits.CollectToward(0)
 		return s.openFeed()
 	}
 	s.sources.repositories, s.sources.directories = make(map[string]*git.Repository), make(map[string]string)

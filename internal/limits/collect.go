@@ -26,19 +26,12 @@ func CollectAfter(growth uint64) {
 }
 
 // CollectToward lets the heap grow to what a start from documents of so many bytes comes to anyway: what
-// is decoded leaves garbage first, and is kept later. Beyond that, and beyond 512 MiB, it is CollectOften.
+// is decoded leaves garbage first, and is kept later. Beyond that, and beyond 512 MiB, Go collects when the
+// heap has grown by half: what a bundle is read to is kept. A large heap grows by 96 MiB at most, or by a
+// fifth. That is until CollectAfter is called, unless the environment sets GOGC.
 func CollectToward(bytes int) {
-	collectAt(min(20<<20+9*uint64(bytes)/2, 512<<20)) //nolint:gosec // a size is positive
-}
-
-// CollectOften makes Go collect when the heap has grown by half. It is for a start from a bundle,
-// which keeps most of what it allocates.
-func CollectOften() { collectAt(0) }
-
-// collectAt sets the pace until CollectAfter does, unless the environment sets it. A large heap
-// grows by 96 MiB at most, or by a fifth: what a million bindings need is then not half as much again.
-func collectAt(heap uint64) {
 	if os.Getenv("GOGC") == "" && !isStarted.Load() {
+		heap := min(20<<20+9*uint64(bytes)/2, 512<<20) //nolint:gosec // a size is positive
 		process.set(pace{heap: heap, percent: 50, most: 96 << 20, leastPercent: 20})
 	}
 }
