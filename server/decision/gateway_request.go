@@ -74,20 +74,20 @@ func isPlainObject(object string, value Attribute) bool {
 	if !value.IsObject() {
 		return false
 	}
-	named, size := 0, 0
+	named, size, texts, numbers := 0, 0, gatewayTexts[object], gatewayNumbers[object]
 	for name, member := range value.Members() {
 		size++
 		text, isText := member.Text()
 		switch {
 		case member.IsNull():
-		case slices.Contains(gatewayTexts[object], name):
+		case slices.Contains(texts, name):
 			if !isText || object == "route" && name == "kind" && text != "" && text != "HTTPRoute" && text != "GRPCRoute" {
 				return false
 			}
 			if (name == "namespace" || name == "name") && text != "" {
 				named++
 			}
-		case slices.Contains(gatewayNumbers[object], name):
+		case slices.Contains(numbers, name):
 			if !member.isNumber() {
 				return false
 			}
