@@ -59,6 +59,18 @@ var answerers = sync.Pool{New: func() any {
 	return a
 }}
 
+// endpoint returns the endpoint of a point.
+func (s *canonical) endpoint(point decision.Point) exchange.Decision {
+	return exchange.Decision{
+		Form: exchange.Problem, Check: exchange.CheckJSON, InPlace: true,
+		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
+			a := s.begin(r, p, point)
+			defer a.End()
+			return a.Answer(body, b)
+		},
+	}
+}
+
 // begin returns what answers requests at a point. Its caller calls End.
 func (s *canonical) begin(r *http.Request, p decision.Policies, point decision.Point) *answerer {
 	a := answerers.Get().(*answerer)

@@ -59,18 +59,6 @@ func answerAt(point string) any {
 	return openapi.Name("Object")
 }
 
-// endpoint returns the endpoint of a point.
-func (s *canonical) endpoint(point decision.Point) exchange.Decision {
-	return exchange.Decision{
-		Form: exchange.Problem, Check: exchange.CheckJSON, InPlace: true,
-		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-			a := s.begin(r, p, point)
-			defer a.End()
-			return a.Answer(body, b)
-		},
-	}
-}
-
 // orLines answers a stream of lines with lines, and any other body with whole.
 func orLines(lines, whole http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
