@@ -9,6 +9,9 @@ import (
 	celgo "cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/ext"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // Problem is a mistake in an expression and its position. Line and Column count
@@ -204,4 +207,12 @@ func firstNonSpace(text string) (line, column int) {
 		}
 	}
 	return line, column
+}
+
+// Hint is the name that was probably meant, where one is not known.
+func Hint(problem *Problem) string {
+	if near := diag.Suggest(problem.Unknown, problem.Known); near != "" {
+		return "did you mean " + syntax.Quote(near) + "?"
+	}
+	return ""
 }

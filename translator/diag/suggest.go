@@ -1,6 +1,9 @@
 package diag
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // Suggest returns the known word that is closest to a misspelt one, or "" if none
 // is close. Words that differ only in case are always close. Of several equally
@@ -37,4 +40,59 @@ func lower(s string) string {
 		}
 	}
 	return string(b)
+}
+
+// Edits returns how many edits make b of a, letters compared without regard to ASCII
+// case. An edit inserts, deletes or replaces a character, or swaps two neighbours.
+func Edits(a, b string) int {
+	from, to := withoutCommonEnds([]rune(lower(a)), []rune(lower(b)))
+	// The cell (i+1, j+1) is the distance of the first i and j characters; row and column
+	// 0 stand before the texts and cost more than any edit.
+	width, most := len(to)+2, len(from)+len(to)
+	cells := make([]int, (len(from)+2)*width)
+	for i := range len(from) + 2 {
+		cells[i*width], cells[i*width+1] = most, i-1
+	}
+	for j := range width {
+		cells[j], cells[width+j] = most, j-1
+	}
+	cells[width] = most
+	for i, x := range from {
+		match := 0 // the last column whose character is x
+		row := (i + 2) * width
+		for j, y := range to {
+			cost := 1
+			best := min(cells[row-width+j+2], cells[row+j+1]) + 1
+			if last := lastIndex(from[:i], y) + 1; last > 0 && match > 0 {
+				best = min(best, cells[last*width+match]+(i-last)+1+(j-match))
+			}
+			if x == y {
+				cost, match = 0, j+1
+			}
+			cells[row+j+2] = min(best, cells[row-width+j+1]+cost)
+		}
+	}
+	return cells[len(cells)-1]
+}
+
+// lastIndex returns the last index of r in text, or -1.
+func lastIndex(text []rune, r rune) int {
+	for i, t := range slices.Backward(text) {
+		if t == r {
+			return i
+		}
+	}
+	return -1
+}
+
+// withoutCommonEnds returns the texts without the prefix and the suffix that they share,
+// which need no edit.
+func withoutCommonEnds(a, b []rune) (restA, restB []rune) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
 }

@@ -5,11 +5,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
+	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/schema"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Completion is what can be typed at a place.
@@ -162,4 +165,75 @@ func (k *kinds) identities(p place, field string) (out []string) {
 		}
 	}
 	return out
+}
+
+// words are what documents name, for assertions.
+type words struct{ principals, namespaces, resources []string }
+
+// wordsOf returns a function that collects the words of tables when they are needed first.
+func wordsOf(list tables.List) func() *words {
+	return sync.OnceValue(func() *words {
+		w := statement.NewWorld(tables.Revision{Tables: list})
+		namespaces, resources := make(map[string]bool), make(map[string]bool)
+		for _, s := range slices.AppendSeq(slices.Clone(w.Deny), w.All("")) {
+			named := s.Words()
+			for _, namespace := range append(named["namespace"], s.Namespace) {
+				namespaces[namespace] = true
+			}
+			for _, resource := range named["resource"] {
+				resources[resource] = true
+			}
+		}
+		delete(namespaces, "")
+		delete(resources, "*")
+		return &words{slices.Sorted(maps.Keys(w.Named())), slices.Sorted(maps.Keys(namespaces)), slices.Sorted(maps.Keys(resources))}
+	})
+}
+
+// at returns the words of a place in a document of assertions.
+func (w *words) at(path []string) []string {
+	for _, key := range slices.Backward(path) {
+		switch key {
+		case item, "not":
+		case "holds", "only", "all", "implies", "apart":
+			return w.principals
+		case "namespace", "namespaces":
+			return w.namespaces
+		case "resource", "resources":
+			return w.resources
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// Describe returns a sentence about the field at a place in a file, as Complete has it: the
+// field whose name or value is there; empty if the field is not known.
+func (w *Workspace) Describe(text string, line, column int) string {
+	before, after := document(text, line, column)
+	last := len(before) - 1
+	if whole, _ := document(text, line, len(text)); len(whole) > 0 {
+		rest := []rune(whole[len(whole)-1])[len([]rune(before[last])):]
+		for _, r := range rest {
+			if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				break
+			}
+			before[last] += string(r)
+		}
+	}
+	p := placeOf(before, after)
+	all := w.kinds.schema(w.kinds.find(p.apiVersion, p.kind))
+	path := p.path
+	isItem := len(path) > 0 && path[len(path)-1] == item
+	if field := append(slices.Clone(path), p.word); p.isKey && (!isItem || all.At(field) != nil) {
+		path = field
+	}
+	for len(path) > 0 && path[len(path)-1] == item {
+		path = path[:len(path)-1]
+	}
+	if s := all.At(path); s != nil {
+		return s.Description
+	}
+	return ""
 }
