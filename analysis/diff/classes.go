@@ -203,11 +203,9 @@ func reduceBy(s *statement.Statement, lists ...[]*statement.Statement) *statemen
 				if reduced == nil {
 					return nil
 				}
-				if reduced != out.Condition {
-					if statement.JSONOf(reduced) != statement.JSONOf(out.Condition) {
-						changed = true
-						out.Condition, out.Content = reduced, ""
-					}
+				if reduced != out.Condition && statement.JSONOf(reduced) != statement.JSONOf(out.Condition) {
+					changed = true
+					out.Condition, out.Content = reduced, ""
 				}
 			}
 		}
@@ -302,13 +300,7 @@ func (d *side) transitions(s *statement.Statement, exceptions []*statement.State
 
 // before returns the statements of a list with a lower rank than t and another outcome.
 func before(list []*statement.Statement, t *statement.Statement) []*statement.Statement {
-	var out []*statement.Statement
-	for _, s := range list {
-		if bytes.Compare(s.Rank, t.Rank) < 0 && s.Effect != t.Effect {
-			out = append(out, s)
-		}
-	}
-	return out
+	return elements.Filter(list, func(s *statement.Statement) bool { return bytes.Compare(s.Rank, t.Rank) < 0 && s.Effect != t.Effect })
 }
 
 // transition orients a pair of outcomes: x is the revision that has the statement.

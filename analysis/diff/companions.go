@@ -112,24 +112,13 @@ func distinct(principals ...string) []string {
 // against returns the statements of a principal that keep t from deciding in y, or s in x.
 func (d *side) against(s, t *statement.Statement, principal string) []*statement.Statement {
 	var out []*statement.Statement
-	place := s.Namespace
-	if place == "" {
-		place = t.Namespace
-	}
+	place := cmp.Or(s.Namespace, t.Namespace)
 	if d.y.denies {
-		for _, o := range d.y.of(principal, place) {
-			if bytes.Compare(o.Rank, t.Rank) < 0 && o.Effect != t.Effect {
-				out = append(out, o)
-			}
-		}
+		out = before(d.y.of(principal, place), t)
 	}
 	isFirst := s.Step > 0 && s.Step <= statement.FirstStep && !d.x.lends // no statement of a principal is before it
 	if !isFirst && (d.x.denies || s.Effect == statement.OutcomeDeny) {
-		for _, o := range d.x.of(principal, place) {
-			if bytes.Compare(o.Rank, s.Rank) < 0 && o.Effect != s.Effect {
-				out = append(out, o)
-			}
-		}
+		out = append(out, before(d.x.of(principal, place), s)...)
 	}
 	return out
 }
@@ -156,13 +145,8 @@ func (d *side) companions(s *statement.Statement, g *group) []*class {
 	}
 	var candidates []*statement.Statement
 	for t := range d.y.all(s.Namespace, other) {
-		if t.Effect == s.Effect || t.Opaque != "" || bytes.Compare(t.Rank, s.Rank) < 0 {
-			continue
-		}
-		if bytes.Equal(t.Rank, s.Rank) && d.xName == "a" {
-			continue
-		}
-		if s.Effect != d.none && bytes.Compare(t.Rank, last) >= 0 {
+		order := bytes.Compare(t.Rank, s.Rank)
+		if t.Effect == s.Effect || t.Opaque != "" || order < 0 || order == 0 && d.xName == "a" || s.Effect != d.none && bytes.Compare(t.Rank, last) >= 0 {
 			continue
 		}
 		if s.Effect != d.none && !slices.ContainsFunc(g.against.same, func(e *statement.Statement) bool {

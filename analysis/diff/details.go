@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -193,10 +194,7 @@ func (c *comparison) paths() []Detail {
 			break
 		}
 	}
-	for _, d := range responses {
-		out = append(out, d)
-	}
-	return out
+	return slices.AppendSeq(out, maps.Values(responses))
 }
 
 // responseOf returns what a client gets beside the outcome.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -336,12 +337,7 @@ func ChangedBindings(x, y *tables.Access) []string {
 		}
 		now.Since(earlier, subjects)
 	})
-	out := make([]string, 0, len(keys))
-	for key := range keys {
-		out = append(out, key)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(keys))
 }
 
 func deref(list *[]string) []string {
@@ -358,24 +354,13 @@ func sameBinding(a, b tables.Binding) bool {
 }
 
 func sameRole(a, b *tables.Role) bool {
-	if len(a.Kubernetes) != len(b.Kubernetes) || len(a.Origin) != len(b.Origin) {
-		return false
-	}
-	for i := range a.Kubernetes {
-		x, y := a.Kubernetes[i], b.Kubernetes[i]
+	return slices.EqualFunc(a.Kubernetes, b.Kubernetes, func(x, y tables.KubernetesRule) bool {
 		x.Source, y.Source = "", ""
-		if !reflect.DeepEqual(x, y) {
-			return false
-		}
-	}
-	for i := range a.Origin {
-		x, y := a.Origin[i], b.Origin[i]
+		return reflect.DeepEqual(x, y)
+	}) && slices.EqualFunc(a.Origin, b.Origin, func(x, y tables.OriginRule) bool {
 		x.Source, y.Source = "", ""
-		if !reflect.DeepEqual(x, y) {
-			return false
-		}
-	}
-	return true
+		return reflect.DeepEqual(x, y)
+	})
 }
 
 // merge joins the classes of equal statements: groups of principals that differ only in

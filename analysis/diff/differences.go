@@ -35,10 +35,7 @@ func (c *comparison) differences() []difference {
 			by[key] = d
 		}
 	}
-	out := make([]difference, 0, len(by))
-	for _, d := range by {
-		out = append(out, d)
-	}
+	out := slices.Collect(maps.Values(by))
 	a, b := c.routed()
 	for _, d := range slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b)) {
 		if a[d] != b[d] {

@@ -283,11 +283,7 @@ func (r *Report) summarize(k *Class) {
 }
 
 func (c *comparison) affectedOf(t *transition) Affected {
-	all := make([]string, 0, len(t.affected))
-	for p := range t.affected {
-		all = append(all, p)
-	}
-	slices.Sort(all)
+	all := slices.Sorted(maps.Keys(t.affected))
 	shown := all[:min(len(all), maxListed-c.listed)]
 	c.listed, c.unlisted = c.listed+len(shown), c.unlisted+len(all)-len(shown)
 	return Affected{len(all), shown}

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -73,12 +74,8 @@ func SARIFLocation(source string) map[string]any {
 }
 
 func (r *Report) sarifResult(k *Class, causes []Cause) map[string]any {
-	level := sarifLevels[k.Changes[0]]
-	if level == "" {
-		level = "note"
-	}
 	result := map[string]any{
-		"ruleId": "change-" + k.Changes[0], "ruleIndex": slices.Index(changeKinds, k.Changes[0]), "level": level,
+		"ruleId": "change-" + k.Changes[0], "ruleIndex": slices.Index(changeKinds, k.Changes[0]), "level": cmp.Or(sarifLevels[k.Changes[0]], "note"),
 		"message": map[string]any{"text": k.Summary}, "partialFingerprints": map[string]any{"writ": k.ID},
 		"properties": map[string]any{"changes": k.Changes, "exact": k.Exact},
 	}

@@ -150,15 +150,11 @@ func contentsOf(list []*statement.Statement) string {
 func (c *comparison) typesOf(all []*statement.Statement) []string {
 	var names []string
 	for _, s := range all {
-		for name := range s.VisibilityRule().Entries {
-			names = append(names, name)
-		}
+		names = slices.AppendSeq(names, maps.Keys(s.VisibilityRule().Entries))
 	}
 	for _, w := range []*statement.World{c.a.World, c.b.World} {
 		if v := tables.Of[*tables.Visibility](w.Revision.Tables); v != nil {
-			for name := range v.Types {
-				names = append(names, name)
-			}
+			names = slices.AppendSeq(names, maps.Keys(v.Types))
 		}
 	}
 	return slices.DeleteFunc(tables.Entries(names), func(name string) bool { return slices.Contains(statement.StandardTypes, name) })

@@ -36,13 +36,8 @@ func view(list []*statement.Statement, action string) []*statement.Statement {
 }
 
 func visibilitySpace(w *statement.World, list []*statement.Statement) *space {
-	bySubject := make(map[string][]*statement.Statement)
-	for _, s := range list {
-		for _, p := range s.Subjects {
-			bySubject[p] = append(bySubject[p], s)
-		}
-	}
-	of := func(principal, _ string) []*statement.Statement { return bySubject[principal] }
+	by := bySubject(list)
+	of := func(principal, _ string) []*statement.Statement { return by[principal] }
 	return &space{of: of, in: of, all: func(string, string) iter.Seq[*statement.Statement] { return slices.Values(list) }, world: w, denies: true}
 }
 

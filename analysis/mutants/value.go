@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -26,7 +27,7 @@ func (v value) get(keys ...string) value {
 }
 
 func (v value) member(key string) value {
-	if v.Node == nil || v.Kind != yaml.MappingNode {
+	if !v.isMapping() {
 		return value{}
 	}
 	for i := 0; i+1 < len(v.Content); i += 2 {
@@ -43,19 +44,15 @@ func (v value) isMapping() bool { return v.Node != nil && v.Kind == yaml.Mapping
 
 // items returns the elements of a list.
 func (v value) items() []value {
-	if v.Node == nil || v.Kind != yaml.SequenceNode {
+	if !v.isList() {
 		return nil
 	}
-	out := make([]value, len(v.Content))
-	for i, n := range v.Content {
-		out[i] = value{n}
-	}
-	return out
+	return elements.Map(v.Content, func(n *yaml.Node) value { return value{n} })
 }
 
 // members calls visit with the keys and values of a mapping.
 func (v value) members(visit func(key string, member value)) {
-	if v.Node == nil || v.Kind != yaml.MappingNode {
+	if !v.isMapping() {
 		return
 	}
 	for i := 0; i+1 < len(v.Content); i += 2 {
@@ -108,11 +105,7 @@ func scalar(text string) *yaml.Node {
 }
 
 func boolean(is bool) *yaml.Node {
-	text := "false"
-	if is {
-		text = "true"
-	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: text}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(is)}
 }
 
 func number(text string) *yaml.Node {

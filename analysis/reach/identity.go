@@ -76,10 +76,7 @@ func withImplied(user string, groups []string) []string {
 	if user == "" && !slices.Contains(all, unauthenticated) {
 		all = append(all, authenticated)
 	}
-	if all = tables.Entries(all); all == nil {
-		all = []string{}
-	}
-	return all
+	return tables.Entries(all)
 }
 
 // key identifies what an identity may do. In the mode legacy that does not depend on the one

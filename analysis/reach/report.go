@@ -209,11 +209,7 @@ func (h *hop) text(to *Identity) string {
 }
 
 func (c *change) title() string {
-	name := c.name
-	if c.namespace != "" {
-		name = c.namespace + "/" + name
-	}
-	return c.kind + " " + name
+	return c.kind + " " + strings.TrimPrefix(c.namespace+"/"+c.name, "/")
 }
 
 // check decides each request of a hop by the documents, and sets what grants it.

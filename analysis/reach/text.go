@@ -111,10 +111,7 @@ func addLine(out *strings.Builder, limit int, before, text string) {
 
 // String names what grants a request, and where.
 func (g *Grant) String() string {
-	name := g.Name
-	if g.Namespace != "" {
-		name = g.Namespace + "/" + name
-	}
+	name := strings.TrimPrefix(g.Namespace+"/"+g.Name, "/")
 	if g.role != "" {
 		return fmt.Sprintf("%s %s (%s, rule %d; %s)", g.Kind, name, g.role, g.Rule, g.Source)
 	}

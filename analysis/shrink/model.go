@@ -370,11 +370,7 @@ func itemsOf(f *syntax.Field) []*syntax.Node {
 
 // name returns the document as decisions name it.
 func (d *document) name() string {
-	name := d.header.Name
-	if d.header.Namespace != "" {
-		name = d.header.Namespace + "/" + name
-	}
-	return d.header.Kind + " " + name
+	return d.header.Kind + " " + strings.TrimPrefix(d.header.Namespace+"/"+d.header.Name, "/")
 }
 
 // line returns the place of a node of the document.

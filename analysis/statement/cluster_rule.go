@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -166,12 +167,8 @@ func visibilityStatement(p *tables.VisibilityPolicy, c *clusterRule) *Statement 
 	if subjects == nil {
 		subjects = []string{}
 	}
-	source := p.Source
-	if c.rule.Source != "" {
-		source = c.rule.Source
-	}
 	s := &Statement{family: familyVisibility, Effect: OutcomeAllow, Subjects: subjects, Condition: c, Rank: []byte(order),
-		Documents: []Document{{Kind: KindVisibility, Namespace: p.Namespace, Name: p.Name, Rule: c.index, Source: source}}}
+		Documents: []Document{{Kind: KindVisibility, Namespace: p.Namespace, Name: p.Name, Rule: c.index, Source: cmp.Or(c.rule.Source, p.Source)}}}
 	if p.Deny {
 		s.Effect = OutcomeDeny
 	}

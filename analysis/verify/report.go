@@ -160,10 +160,5 @@ func (w *Witness) documents() []Document {
 
 // Fails reports whether an assertion fails the run.
 func (r *Report) Fails() bool {
-	for i := range r.Assertions {
-		if r.Assertions[i].Failed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Assertions, func(x Result) bool { return x.Failed })
 }

@@ -1,6 +1,7 @@
 package deny
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -160,11 +161,7 @@ func factorHint(value string) string {
 	nicknames := map[string]string{
 		"privileged": "privilegedContainer", "root": "runAsRoot", "hostpath": "hostPathWritable",
 	}
-	near := nicknames[syntax.Fold(value)]
-	if near == "" {
-		near = diag.Suggest(value, riskFactors)
-	}
-	if near != "" {
+	if near := cmp.Or(nicknames[syntax.Fold(value)], diag.Suggest(value, riskFactors)); near != "" {
 		return "did you mean " + syntax.Quote(near) + "?"
 	}
 	if name, ok := capability(value); ok && name != "CAPABILITY" && name != "CAPABILITIES" {

@@ -170,10 +170,7 @@ func (e Ends) Check(d *directory.Directory) diag.List {
 			return
 		}
 		found := diag.Diagnostic{Position: end.At, Severity: diag.Warning}
-		name := syntax.Quote(h.Name)
-		if h.Namespace != "" {
-			name = syntax.Quote(h.Namespace + "/" + h.Name)
-		}
+		name := syntax.Quote(strings.TrimPrefix(h.Namespace+"/"+h.Name, "/"))
 		switch {
 		case !end.After(e.Now.Add(-e.Expired)):
 			found.Code, found.Hint = diag.Expired, "remove it"

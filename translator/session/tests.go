@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
@@ -67,10 +68,7 @@ type rows struct {
 }
 
 func (r *rows) add(note string, request map[string]any, now dates.Instant, want ...any) {
-	name := r.of[1]
-	if r.of[0] != "" {
-		name = r.of[0] + "/" + name
-	}
+	name := strings.TrimPrefix(r.of[0]+"/"+r.of[1], "/")
 	if want == nil {
 		want = []any{}
 	}

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -166,10 +167,7 @@ func (r *rule) instance(example map[string]any, condition statement.Condition) s
 		return ""
 	}
 	text := func(key string) string { value, _ := example[key].(string); return value }
-	thing := text("path")
-	if thing == "" {
-		thing = strings.TrimSuffix(text("resource")+"/"+text("subresource"), "/")
-	}
+	thing := cmp.Or(text("path"), strings.TrimSuffix(text("resource")+"/"+text("subresource"), "/"))
 	if group := text("apiGroup"); group != "" && group != other {
 		if isOfAnyResource(condition) && !slices.Contains(vocabulary.Resources([]string{group}), thing) {
 			thing = "resources of " + group // the one of the example is of another group
