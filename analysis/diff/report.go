@@ -283,7 +283,8 @@ func (r *Report) summarize(k *Class) {
 }
 
 func (c *comparison) affectedOf(t *transition) Affected {
-	all := slices.Sorted(maps.Keys(t.affected))
+	all := slices.AppendSeq([]string{}, maps.Keys(t.affected)) // an empty list is [] in JSON
+	slices.Sort(all)
 	shown := all[:min(len(all), maxListed-c.listed)]
 	c.listed, c.unlisted = c.listed+len(shown), c.unlisted+len(all)-len(shown)
 	return Affected{len(all), shown}

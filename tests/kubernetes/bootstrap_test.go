@@ -56,7 +56,7 @@ func TestEmbeddedBootstrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile(filepath.Join("..", "..", "translator", "roles", "bootstrap.go"))
+	source, err := os.ReadFile(filepath.Join("..", "..", "translator", "roles", "roles.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
