@@ -26,9 +26,9 @@ var namedBy = map[string]struct {
 	"deny":         {"Deny", 3}, // who may request an escalation is a table of another family
 	"escalation":   {"Requestable", 1},
 	"extension":    {"", 5},
-	"gateway":      {"Gateway", 14},
-	"inventory":    {"Inventory", 4},
-	"session":      {"Sessions", 6},
+	"gateway":      {"Gateway", 13},
+	"inventory":    {"Inventory", 2},
+	"session":      {"Sessions", 4},
 	"visibility":   {"Visibility", 4},
 }
 
