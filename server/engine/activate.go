@@ -50,7 +50,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		before, sessions = o.Last.tree, o.Last.sessions
 	}
 	e := &Engine{
-		loaded:       decision.Loaded{Revision: b.Manifest.Revision, Sequence: b.Manifest.Metadata.Sequence, ByOPA: whyOPA(altered, o)},
+		loaded:       &decision.Loaded{Revision: b.Manifest.Revision, Sequence: b.Manifest.Metadata.Sequence, ByOPA: whyOPA(altered, o)},
 		rules:        rules,
 		access:       access,
 		stated:       statedBy(b),

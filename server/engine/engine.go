@@ -90,7 +90,8 @@ const defaultTimeout = 2 * time.Second
 type Engine struct {
 	*visibility.Policies // the visibility point
 
-	loaded   decision.Loaded
+	// loaded is apart from the engine, which lists that are kept for callers must not hold.
+	loaded   *decision.Loaded
 	rules    string         // the hash of what queries were compiled from
 	access   *tables.Access // its Cluster is the only one that the engine decides on, if not empty
 	stated   tables.Revision
@@ -123,7 +124,7 @@ var _ decision.Policies = (*Engine)(nil)
 func (e *Engine) Revision() string { return e.loaded.Revision }
 
 // Loaded implements decision.Policies.
-func (e *Engine) Loaded() *decision.Loaded { return &e.loaded }
+func (e *Engine) Loaded() *decision.Loaded { return e.loaded }
 
 // Lists implements decision.Policies.
 func (e *Engine) Lists() decision.Lists { return e.Policies }
