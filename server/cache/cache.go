@@ -92,6 +92,15 @@ var keyRooms = sync.Pool{New: func() any {
 
 const maxRoom = 8 << 10
 
+// keyOf is Key with room from keyRooms, which the caller puts back when it has used the key.
+func keyOf(p decision.Policies, q decision.Question) (key []byte, room *[]byte, ok bool) {
+	room = keyRooms.Get().(*[]byte)
+	if key, ok = p.Key((*room)[:0], q); cap(key) <= maxRoom {
+		*room = key
+	}
+	return key, room, ok
+}
+
 // New returns an empty cache.
 func New(o Options, m *metrics.Metrics) *Cache {
 	c := &Cache{metrics: m, now: o.Now, ttl: cmp.Or(max(o.Visibility.TTL, 0), DefaultTTL), log: o.Visibility.Logger}
@@ -119,12 +128,8 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 	if revision == "" {
 		return p.Access(ctx, r)
 	}
-	room := keyRooms.Get().(*[]byte)
+	key, room, ok := keyOf(p, r)
 	defer keyRooms.Put(room)
-	key, ok := p.Key((*room)[:0], r)
-	if cap(key) <= maxRoom {
-		*room = key
-	}
 	if !ok {
 		return p.Access(ctx, r)
 	}

@@ -19,12 +19,8 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 	if revision == "" {
 		return p.Gateway(ctx, r)
 	}
-	room := keyRooms.Get().(*[]byte)
+	key, room, ok := keyOf(p, r)
 	defer keyRooms.Put(room)
-	key, ok := p.Key((*room)[:0], r)
-	if cap(key) <= maxRoom {
-		*room = key
-	}
 	if !ok {
 		return p.Gateway(ctx, r)
 	}

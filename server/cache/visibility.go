@@ -45,12 +45,8 @@ func (v *cached) Visibility(ctx context.Context, r *decision.VisibilityRequest) 
 	if t.kept == nil || revision == "" {
 		return p.Visibility(ctx, r)
 	}
-	room := keyRooms.Get().(*[]byte)
+	key, room, ok := keyOf(p, r)
 	defer keyRooms.Put(room)
-	key, ok := p.Key((*room)[:0], r)
-	if cap(key) <= maxRoom {
-		*room = key
-	}
 	if !ok {
 		return p.Visibility(ctx, r)
 	}
@@ -124,7 +120,7 @@ func (c *Cache) Forget(p decision.Policies, user string) int {
 
 func (c *Cache) logDropped(of *decision.VisibilityRequest, why string) {
 	if c.log != nil {
-		c.log.Debug("an authorization is no longer kept", "key", shown(of), "because", why)
+		c.log.Debug("an authorization was dropped from the cache", "key", shown(of), "because", why)
 	}
 }
 
