@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -24,10 +22,10 @@ type denyRules struct {
 func denyRulesOf(denials *match.Denials, resources map[string][]string) *denyRules {
 	hashes := make(map[string]string)
 	for _, policy := range denials.Policies() {
-		hashes[policyKey+policy.Name] += hashOf(&policy)
+		hashes[policyKey+policy.Name] += tables.HashOf(&policy)
 	}
 	for _, escalation := range denials.Escalations() {
-		hashes[escalationKey+escalation.Name] += hashOf(&escalation)
+		hashes[escalationKey+escalation.Name] += tables.HashOf(&escalation)
 	}
 	return &denyRules{denials, resources, hashes}
 }
@@ -37,16 +35,6 @@ const (
 	policyKey     = "policy "
 	escalationKey = "escalation "
 )
-
-// hashOf returns the hash of a row of the tables: rows with one hash decide alike.
-func hashOf(row any) string {
-	text, err := json.Marshal(row)
-	if err != nil {
-		panic(err) // cannot happen: the tables were read from JSON
-	}
-	sum := sha256.Sum256(text)
-	return string(sum[:])
-}
 
 // denyChange states which requests deny policies may decide differently in two revisions.
 type denyChange struct {

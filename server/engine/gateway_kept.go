@@ -41,7 +41,7 @@ func gatewayRulesOf(f *footprint.Gateway, table *tables.Gateway) *gatewayRules {
 	}
 	policies := make([]gatewayPath, len(table.Effective))
 	for i := range policies {
-		policies[i] = gatewayPath{hashOf(&table.Effective[i]), slices.Contains(f.Opaque, i), slices.Contains(f.Reviewing, i)}
+		policies[i] = gatewayPath{tables.HashOf(&table.Effective[i]), slices.Contains(f.Opaque, i), slices.Contains(f.Reviewing, i)}
 	}
 	listeners := make([][]string, len(table.Routes))
 	for _, path := range table.Paths {
@@ -53,7 +53,7 @@ func gatewayRulesOf(f *footprint.Gateway, table *tables.Gateway) *gatewayRules {
 	}
 	for i, route := range table.Routes {
 		route.Created = 0
-		g.routes[tables.Locator(route.Kind, route.Namespace, route.Name)] = gatewayRoute{hashOf([]any{route, listeners[i]}), route.Hostnames, table.Routes[i].Created}
+		g.routes[tables.Locator(route.Kind, route.Namespace, route.Name)] = gatewayRoute{tables.HashOf([]any{route, listeners[i]}), route.Hostnames, table.Routes[i].Created}
 		g.hasGRPC = g.hasGRPC || route.Kind == tables.KindGRPCRoute
 	}
 	gateways := slices.Clone(table.Gateways)
@@ -63,7 +63,7 @@ func gatewayRulesOf(f *footprint.Gateway, table *tables.Gateway) *gatewayRules {
 			gateways[i].Listeners[j].Effective = nil
 		}
 	}
-	g.gateways = hashOf(gateways)
+	g.gateways = tables.HashOf(gateways)
 	return g
 }
 

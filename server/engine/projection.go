@@ -66,7 +66,7 @@ func project(b *bundles.Bundle, e, last *Engine) (now *projected, before []earli
 		tree:           e.tree,
 		tenants:        e.tenants,
 		sessions:       e.sessions,
-		extensions:     hashOf(e.stated.Modules),
+		extensions:     tables.HashOf(e.stated.Modules),
 		denials:        denyRulesOf(e.denials, e.queries.denyResources),
 		isCompiled:     e.byOPA.at(decision.Access) == nil,
 	}

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"maps"
 	"path"
@@ -40,6 +41,17 @@ func Of[T Table](list List) T {
 	}
 	var none T
 	return none
+}
+
+// HashOf returns the SHA-256 of the JSON of a row or of rows, as bytes: those with one hash
+// decide alike. It panics for a value that JSON cannot hold, which no row is.
+func HashOf(rows any) string {
+	text, err := json.Marshal(rows)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	return string(sum[:])
 }
 
 // Point returns the name of the point that the rules of a table answer, empty if they

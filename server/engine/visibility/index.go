@@ -25,7 +25,7 @@ type policy struct {
 	*tables.VisibilityPolicy
 	rules     []rule
 	byDefault *rule         // nil if the policy does not apply to clusters that no rule selects
-	hash      func() []byte // of its content, computed at the first call
+	hash      func() string // of its content, computed at the first call
 }
 
 // rule is a rule, or the default, of a policy.
@@ -44,7 +44,7 @@ type rule struct {
 // prepared.
 type metricSource struct {
 	*tables.MetricSource
-	hash        func() []byte // as of a policy
+	hash        func() string // as of a policy
 	columns     []tables.FieldRef
 	aggregators []aggregator
 }
@@ -63,7 +63,7 @@ func newIndex(t *tables.Visibility) (*index, error) {
 		if err := p.prepare(patterns); err != nil {
 			return nil, fmt.Errorf("policy %q: %w", p.Name, err)
 		}
-		p.hash = sync.OnceValue(func() []byte { return hashOfPolicy(p.VisibilityPolicy) })
+		p.hash = sync.OnceValue(func() string { return hashOfPolicy(p.VisibilityPolicy) })
 	}
 	if err := x.checkSubjects(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func newIndex(t *tables.Visibility) (*index, error) {
 		if err != nil {
 			return nil, err
 		}
-		prepared.hash = sync.OnceValue(func() []byte { return hashOfSource(source) })
+		prepared.hash = sync.OnceValue(func() string { return hashOfSource(source) })
 		x.sources[source.Type] = prepared
 	}
 	return x, nil

@@ -2,7 +2,6 @@ package visibility
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"slices"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -24,21 +23,12 @@ func (x *index) documents(r *decision.VisibilityRequest, naming []int) [sha256.S
 }
 
 // hashOfPolicy identifies the policy's content and ignores its position.
-func hashOfPolicy(p *tables.VisibilityPolicy) []byte { return hash(p.WithoutSources()) }
+func hashOfPolicy(p *tables.VisibilityPolicy) string { return tables.HashOf(p.WithoutSources()) }
 
-func hashOfSource(s *tables.MetricSource) []byte {
+func hashOfSource(s *tables.MetricSource) string {
 	without := *s
 	without.Source = ""
-	return hash(without)
-}
-
-func hash(row any) []byte {
-	text, err := json.Marshal(row)
-	if err != nil {
-		panic(err) // cannot happen: the tables were read from JSON
-	}
-	sum := sha256.Sum256(text)
-	return sum[:]
+	return tables.HashOf(without)
 }
 
 // Keeps makes an authorization of another revision one of this revision if the documents that

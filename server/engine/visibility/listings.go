@@ -67,7 +67,7 @@ func summarize(p *tables.VisibilityPolicy, source string, now time.Time) decisio
 	s := decision.PolicySummary{
 		Namespace: p.Namespace, Name: p.Name, Priority: p.Priority, Deny: p.Deny, Enabled: !p.Disabled,
 		NotBefore: p.NotBeforeText, NotAfter: p.NotAfterText, Default: p.Default,
-		CustomTypes: []string{}, Hash: hex.EncodeToString(hashOfPolicy(p)), Source: source, State: state(p, now),
+		CustomTypes: []string{}, Hash: hex.EncodeToString([]byte(hashOfPolicy(p))), Source: source, State: state(p, now),
 	}
 	for i := range p.Rules {
 		for name, entry := range p.Rules[i].Entries {
