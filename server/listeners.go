@@ -19,19 +19,20 @@ func (c *Config) checkListeners() []error {
 	} else {
 		errs = append(errs, c.checkReach("--listen", c.Listen)...)
 	}
-	for _, l := range [...]struct{ flag, of, address string }{
-		{"--envoy-listen", "Envoy", c.Envoy.Listen}, {"--admin-listen", "operators", c.Admin.Listen}, {"--metrics-listen", "metrics", c.Metrics.Listen},
+	for _, l := range [...]struct {
+		of, address string
+		reach       []error
+	}{
+		{"Envoy", c.Envoy.Listen, c.checkReach("--envoy-listen", c.Envoy.Listen)},
+		{"operators", c.Admin.Listen, c.checkReach("--admin-listen", c.Admin.Listen)},
+		{"metrics", c.Metrics.Listen, c.checkReach("--metrics-listen", c.Metrics.Listen)},
+		{"the page", c.Page.Listen, c.checkPageReach()},
 	} {
 		if _, _, err := net.SplitHostPort(l.address); l.address != "" && err != nil {
 			errs = append(errs, fmt.Errorf("listen address %q for %s: %w", l.address, l.of, err))
 		} else {
-			errs = append(errs, c.checkReach(l.flag, l.address)...)
+			errs = append(errs, l.reach...)
 		}
-	}
-	if _, _, err := net.SplitHostPort(c.Page.Listen); c.Page.Listen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for the page: %w", c.Page.Listen, err))
-	} else {
-		errs = append(errs, c.checkPageReach()...)
 	}
 	if c.Callers.OIDC.URL != "" {
 		if err := c.Callers.OIDC.Check(); err != nil {

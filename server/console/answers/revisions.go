@@ -56,8 +56,8 @@ func (x *Explorer) remember(now time.Time) {
 		policies: policies.At(now), texts: r.texts,
 	})
 	total := 0
-	for i, v := range slices.Backward(x.past) {
-		if total += v.Documents; len(x.past)-i > maxPast || total > maxPastDocuments && i < len(x.past)-2 {
+	for i, p := range slices.Backward(x.past) {
+		if total += p.Documents; len(x.past)-i > maxPast || total > maxPastDocuments && i < len(x.past)-2 {
 			x.past = slices.Delete(x.past, 0, i+1)
 			return
 		}
