@@ -89,7 +89,7 @@ func serveFloor(address string) error {
 	return http.ListenAndServe(address, mux) //nolint:gosec // a benchmark's own loopback server
 }
 
-// figures are what the requests of a round cost the server, and how long they took.
+// figures are what requests cost the server, and how long they took.
 type figures struct {
 	cpu, p50, p99 float64 // microseconds; cpu is for each decision
 	memory        float64 // peak of the resident memory in MiB
@@ -103,71 +103,126 @@ func overHTTP(r *results, w *world, peers []peer, floor int, o options) error {
 
 // measureOverHTTP is overHTTP and returns the figures.
 func measureOverHTTP(r *results, w *world, peers []peer, floor int, o options) ([]figures, error) {
-	best := make([]figures, len(peers))
-	for i, p := range peers {
-		if p.most > 0 && w.n > p.most {
-			continue
-		}
-		var err error
-		if best[i], err = p.measure(o); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
-		}
+	peers = slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.most > 0 && w.n > p.most })
+	all, err := inTurns(peers, o)
+	if err != nil {
+		return nil, err
 	}
 	for i, p := range peers {
-		if best[i].cpu == 0 {
-			continue
-		}
+		f := all[i]
+		ratio := f.cpu / all[floor].cpu
 		r.printf("  %-44s %9.1f us CPU %8.2f x floor   p50 %6.2f ms   p99 %6.2f ms   %5.0f MiB\n",
-			p.name, best[i].cpu, best[i].cpu/best[floor].cpu, best[i].p50/1e3, best[i].p99/1e3, best[i].memory)
-		r.reached(best[i].cpu/best[floor].cpu, p.goal)
+			p.name, f.cpu, ratio, f.p50/1e3, f.p99/1e3, f.memory)
+		r.reached(ratio, p.goal)
 		switch {
 		case p.goal == goalReview:
-			r.reached(best[i].memory, goalMemory, w.n)
+			r.reached(f.memory, goalMemory, w.n)
 		case p.decisions > 0:
-			r.reached(1e6/best[i].cpu, goalBatch)
+			r.reached(1e6/f.cpu, goalBatch)
 		}
-		r.point("CPU of a decision over HTTP", "us", p.name, w.n, best[i].cpu)
-		r.point("Resident memory, peak", "MiB", p.name, w.n, best[i].memory)
+		r.point("CPU of a decision over HTTP", "us", p.name, w.n, f.cpu)
+		r.point("Resident memory, peak", "MiB", p.name, w.n, f.memory)
 	}
-	return best, nil
+	return all, nil
 }
 
-// measure starts the peer and sends rounds of requests. Of each figure the smallest is
-// kept. Slow peers get fewer requests.
-func (p *peer) measure(o options) (best figures, err error) {
-	c, err := startChild(p.command, cmp.Or(p.ready, "/readyz"))
-	if err != nil {
-		return best, err
+// inTurns starts the peers and sends requests to one after the other, a turn each and then the
+// next turn, so that all see the machine at the same times. What they cost is that of all turns:
+// a server with a large heap collects garbage in few of them, which the smallest turn and the
+// median would leave out.
+func inTurns(peers []peer, o options) ([]figures, error) {
+	list := make([]*measured, len(peers))
+	for i := range peers {
+		m := &measured{peer: &peers[i]}
+		if err := m.start(o); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.peer.name, err)
+		}
+		defer m.child.stop()
+		list[i] = m
 	}
-	defer c.stop()
-	const first = 8 * connections
+	settle(list)
+	for more := true; more; {
+		more = false
+		for _, m := range list {
+			isTurn, err := m.turn()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", m.peer.name, err)
+			}
+			more = more || isTurn
+		}
+	}
+	all := make([]figures, len(list))
+	for i, m := range list {
+		all[i] = m.figures()
+	}
+	return all, nil
+}
+
+// measured is a peer that is measured.
+type measured struct {
+	peer   *peer
+	child  *child
+	before time.Duration   // the CPU time before the first turn
+	took   []time.Duration // for each request of all turns
+	total  int             // requests of all turns
+}
+
+// perTurn is how many requests a turn has.
+const perTurn = 2000
+
+// start starts the server and fills its caches. Slow peers get fewer requests.
+func (m *measured) start(o options) (err error) {
+	if m.child, err = startChild(m.peer.command, cmp.Or(m.peer.ready, "/readyz")); err != nil {
+		return err
+	}
+	const (
+		first = 8 * connections
+		most  = 6 * time.Second // of all turns
+	)
 	began := time.Now()
-	if _, err := c.load(p.bodies, first); err != nil {
-		return best, err
+	if _, err = m.child.load(m.peer.bodies, first); err == nil {
+		m.total = min(2*o.rounds*o.requests, max(first, int(most/(time.Since(began)/first+1))))
+		_, err = m.child.load(m.peer.bodies, min(o.requests, m.total))
 	}
-	const perRound = 2 * time.Second
-	n := min(o.requests, max(first, int(perRound/(time.Since(began)/first+1))))
-	for round := range o.rounds + 1 {
-		before := c.cpu()
-		took, err := c.load(p.bodies, n)
-		if err != nil {
-			return best, err
-		}
-		slices.Sort(took)
-		at := func(share float64) float64 { return took[int(share*float64(len(took)-1))].Seconds() * 1e6 }
-		now := figures{
-			cpu: (c.cpu() - before).Seconds() / float64(len(took)*max(p.decisions, 1)) * 1e6, p50: at(0.5), p99: at(0.99),
-		}
-		switch round {
-		case 0: // fills caches
-		case 1:
-			best = now
-		default:
-			best = figures{cpu: min(best.cpu, now.cpu), p50: min(best.p50, now.p50), p99: min(best.p99, now.p99)}
+	if err != nil {
+		m.child.stop()
+	}
+	return err
+}
+
+// settle waits until the servers have done what they do after a start.
+func settle(list []*measured) {
+	const still = 500 * time.Millisecond
+	for busy, tries := true, 0; busy && tries < 60; tries++ {
+		busy = false
+		time.Sleep(still)
+		for _, m := range list {
+			now := m.child.cpu()
+			busy = busy || now-m.before > still/20
+			m.before = now
 		}
 	}
-	best.memory = c.memory()
-	return best, nil
+}
+
+// turn sends the requests of a turn, and reports whether any were left.
+func (m *measured) turn() (bool, error) {
+	n := min(perTurn, m.total-len(m.took))
+	if n < connections {
+		return false, nil
+	}
+	took, err := m.child.load(m.peer.bodies, n)
+	m.took = append(m.took, took...)
+	return true, err
+}
+
+// figures are those of all turns.
+func (m *measured) figures() figures {
+	used := m.child.cpu() - m.before
+	slices.Sort(m.took)
+	at := func(share float64) float64 { return m.took[int(share*float64(len(m.took)-1))].Seconds() * 1e6 }
+	return figures{
+		cpu: used.Seconds() / float64(len(m.took)*max(m.peer.decisions, 1)) * 1e6, p50: at(0.5), p99: at(0.99), memory: m.child.memory(),
+	}
 }
 
 // reviewBodies are requests as SubjectAccessReviews.
@@ -224,6 +279,14 @@ func rawBodies(path string, bodies [][]byte) [][]byte {
 type child struct {
 	command *exec.Cmd
 	address string
+	callers []*caller
+}
+
+// caller is a connection to a server.
+type caller struct {
+	net.Conn
+	answers *bufio.Reader
+	next    int // of the bodies
 }
 
 // startChild starts a server and returns when it answers at the path ready.
@@ -258,6 +321,9 @@ func startChild(command []string, ready string) (*child, error) {
 }
 
 func (c *child) stop() {
+	for _, caller := range c.callers {
+		_ = caller.Close()
+	}
 	_ = c.command.Process.Kill()
 	_ = c.command.Wait()
 }
@@ -279,29 +345,31 @@ func (c *child) memory() float64 {
 
 // load sends n requests over kept connections, in turn, and returns how long each took.
 func (c *child) load(bodies [][]byte, n int) ([]time.Duration, error) {
+	for worker := len(c.callers); worker < connections; worker++ {
+		conn, err := net.Dial("tcp", c.address)
+		if err != nil {
+			return nil, err
+		}
+		c.callers = append(c.callers, &caller{conn, bufio.NewReader(conn), worker})
+	}
 	var group sync.WaitGroup
 	errs, took := make([]error, connections), make([][]time.Duration, connections)
-	for worker := range connections {
-		group.Go(func() { took[worker], errs[worker] = c.work(bodies, worker, n/connections) })
+	for worker, caller := range c.callers {
+		group.Go(func() { took[worker], errs[worker] = caller.work(bodies, n/connections) })
 	}
 	group.Wait()
 	return slices.Concat(took...), errors.Join(errs...)
 }
 
-func (c *child) work(bodies [][]byte, worker, n int) ([]time.Duration, error) {
-	conn, err := net.Dial("tcp", c.address)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	reader := bufio.NewReader(conn)
+func (c *caller) work(bodies [][]byte, n int) ([]time.Duration, error) {
 	took := make([]time.Duration, n)
 	for i := range n {
 		began := time.Now()
-		if _, err := conn.Write(bodies[(worker+i*connections)%len(bodies)]); err != nil {
+		if _, err := c.Write(bodies[c.next%len(bodies)]); err != nil {
 			return nil, err
 		}
-		if err := readAnswer(reader); err != nil {
+		c.next += connections
+		if err := readAnswer(c.answers); err != nil {
 			return nil, err
 		}
 		took[i] = time.Since(began)
