@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -295,6 +296,20 @@ func TestHTTPLimits(t *testing.T) {
 			t.Errorf("If-None-Match: got %q, want none", got)
 		}
 	})
+}
+
+// A fetch that fails is in the log of a feed whose failures are not handled elsewhere.
+func TestFailureIsLogged(t *testing.T) {
+	s := serve(t, nil)
+	s.set(nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	var log bytes.Buffer
+	feed, err := Open(Options{Location: s.URL + "/bundle.tar.gz", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	check(t, err)
+	_, err = feed.once(t.Context(), nil)
+	wantError(t, err, "403")
+	if got := log.String(); strings.Count(got, "no bundle") != 1 || !strings.Contains(got, "403") {
+		t.Errorf("logged %q, want the failure once", got)
+	}
 }
 
 // A server that holds its answers is asked at once again, any other one after a pause.

@@ -89,9 +89,6 @@ func (o Options) defaults() Options {
 	o.Wait = cmp.Or(o.Wait, defaultWait)
 	o.Stall = cmp.Or(max(o.Stall, 0), defaultStall)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
-	if o.Failed == nil {
-		o.Failed = func(error) {}
-	}
 	if o.Current == nil {
 		o.Current = func() {}
 	}

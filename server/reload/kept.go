@@ -86,19 +86,24 @@ func linkOrCopy(from, to string) error {
 	return writeFile(to, content)
 }
 
-// forget removes the oldest revisions beyond s.most, except the pinned one.
+// forget removes the oldest revisions beyond s.most, except the pinned one; none while it
+// cannot be read which one that is.
 func (s *state) forget() error {
 	names, err := s.keptNames()
 	if err != nil {
 		return err
 	}
-	pinned, _ := s.pinned()
+	pinned, err := s.pinned()
+	if err != nil {
+		return err
+	}
+	var failed []error
 	for _, kept := range names[min(len(names), s.most):] {
-		if kept.Revision != pinned {
-			os.Remove(s.keptPath(kept.Revision))
+		if kept.Revision != pinned && kept.Revision != s.unpinned {
+			failed = append(failed, os.Remove(s.keptPath(kept.Revision)))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // keptNames lists the revisions on disk by file name, newest first, without reading the

@@ -256,6 +256,33 @@ var (
 	cannotPin  = []string{"pin not writable", "after a restart"}
 )
 
+// While it cannot be read which revision is pinned, none is removed: it might be that one.
+func TestForgetReadsThePin(t *testing.T) {
+	s := newState(t.TempDir())
+	s.most = 1
+	check(t, os.MkdirAll(filepath.Join(s.dir, keptFolder), 0o700))
+	for _, digit := range []string{"a", "b", "c"} {
+		check(t, os.WriteFile(s.keptPath(strings.Repeat(digit, 64)), nil, 0o600))
+	}
+	check(t, os.WriteFile(filepath.Join(s.dir, pinFile), []byte("torn"), 0o600))
+	if err := s.forget(); err == nil || !strings.Contains(err.Error(), "read pin file") {
+		t.Errorf("got %v, want that the pin cannot be read", err)
+	}
+	names, err := s.keptNames()
+	check(t, err)
+	if len(names) != 3 {
+		t.Errorf("%d revisions are left beside a pin that cannot be read, want all 3", len(names))
+	}
+	oldest := names[2].Revision
+	check(t, s.writePin(oldest))
+	check(t, s.forget())
+	names, err = s.keptNames()
+	check(t, err)
+	if len(names) != 2 || names[1].Revision != oldest {
+		t.Errorf("left are %+v, want the newest and the pinned one", names)
+	}
+}
+
 // What can be written, but not be kept to go back to, is tried again without a new
 // revision; so is a pin.
 func TestFailingFolder(t *testing.T) {
