@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // automaton is a regular expression that reads a value rune by rune.
@@ -19,7 +21,7 @@ type automaton struct {
 
 func newAutomaton(prog *syntax.Prog) automaton {
 	a := automaton{prog: prog}
-	next, matched := a.closure(nil, syntax.EmptyEndText|syntax.EmptyEndLine)
+	next, matched := a.closure(nil, syntax.EmptyEndText)
 	a.anchored = len(next) == 0 && !matched
 	return a
 }
@@ -27,19 +29,28 @@ func newAutomaton(prog *syntax.Prog) automaton {
 // maxStates bounds the search for the regions of patterns.
 const maxStates = 20000
 
-var regionCache sync.Map // of joined expressions to []string
+// maxKept bounds the regions that are kept: proposals may bring patterns without end.
+const maxKept = 1000
+
+// kept are the regions of joined expressions; all go when there are too many.
+var kept struct {
+	mu      sync.Mutex
+	regions map[string]foundRegions
+}
 
 // Of returns one value for each set of expressions that match it while the others
 // do not. It returns false if the search was cut or an expression cannot be read: then
-// regions may be missing.
+// regions may be missing. The values are shared and must not be modified.
 func Of(expressions []string) ([]string, bool) {
 	expressions = slices.Clone(expressions)
 	slices.Sort(expressions)
 	expressions = slices.Compact(expressions)
 	key := strings.Join(expressions, "\x00")
-	if found, ok := regionCache.Load(key); ok {
-		f := found.(foundRegions)
-		return f.values, f.complete
+	kept.mu.Lock()
+	found, isKept := kept.regions[key]
+	kept.mu.Unlock()
+	if isKept {
+		return found.values, found.complete
 	}
 	var automata []automaton
 	complete := true
@@ -50,14 +61,19 @@ func Of(expressions []string) ([]string, bool) {
 			continue
 		}
 		prog, err := syntax.Compile(parsed.Simplify())
-		if err != nil || hasWordBoundary(prog) {
+		if err != nil || readsNeighbours(prog) {
 			complete = false
 			continue
 		}
 		automata = append(automata, newAutomaton(prog))
 	}
 	values, whole := walk(automata)
-	regionCache.Store(key, foundRegions{values, complete && whole})
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if kept.regions == nil || len(kept.regions) == maxKept {
+		kept.regions = make(map[string]foundRegions)
+	}
+	kept.regions[key] = foundRegions{values, complete && whole}
 	return values, complete && whole
 }
 
@@ -66,9 +82,12 @@ type foundRegions struct {
 	complete bool
 }
 
-func hasWordBoundary(p *syntax.Prog) bool {
+// readsNeighbours reports whether an expression asks which runes are beside a place: for bounds
+// of words and of lines.
+func readsNeighbours(p *syntax.Prog) bool {
+	const neighbours = syntax.EmptyWordBoundary | syntax.EmptyNoWordBoundary | syntax.EmptyBeginLine | syntax.EmptyEndLine
 	return slices.ContainsFunc(p.Inst, func(i syntax.Inst) bool {
-		return i.Op == syntax.InstEmptyWidth && syntax.EmptyOp(i.Arg)&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0
+		return i.Op == syntax.InstEmptyWidth && syntax.EmptyOp(i.Arg)&neighbours != 0
 	})
 }
 
@@ -138,7 +157,7 @@ func (p *position) key() string {
 
 func (p *position) flags() syntax.EmptyOp {
 	if p.value == "" {
-		return syntax.EmptyBeginText | syntax.EmptyBeginLine
+		return syntax.EmptyBeginText
 	}
 	return 0
 }
@@ -150,7 +169,7 @@ func (p *position) signature(automata []automaton) string {
 		s := &p.states[i]
 		matched := s.done
 		if !matched {
-			_, matched = automata[s.automaton].closure(s.next, p.flags()|syntax.EmptyEndText|syntax.EmptyEndLine)
+			_, matched = automata[s.automaton].closure(s.next, p.flags()|syntax.EmptyEndText)
 		}
 		if matched {
 			out = binary.AppendUvarint(out, uint64(s.automaton))
@@ -235,19 +254,21 @@ func alphabet(automata []automaton) []rune {
 			if inst.Op != syntax.InstRune && inst.Op != syntax.InstRune1 {
 				continue
 			}
-			for j := range len(inst.Rune) {
-				cuts = append(cuts, inst.Rune[j], inst.Rune[j]+1)
+			for _, r := range inst.Rune {
+				cuts = append(cuts, r, r+1)
+			}
+			if len(inst.Rune) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
+				for r := unicode.SimpleFold(inst.Rune[0]); r != inst.Rune[0]; r = unicode.SimpleFold(r) {
+					cuts = append(cuts, r, r+1)
+				}
 			}
 		}
 	}
 	slices.Sort(cuts)
-	cuts = slices.Compact(cuts)
+	cuts = append(slices.Compact(cuts), unicode.MaxRune+1)
 	var out []rune
-	for i, lo := range cuts {
-		hi := rune(0x10ffff)
-		if i+1 < len(cuts) {
-			hi = cuts[i+1] - 1
-		}
+	for i, lo := range cuts[:len(cuts)-1] {
+		hi := cuts[i+1] - 1
 		if c := niceRune(lo, hi); c >= 0 {
 			out = append(out, c)
 		}
@@ -256,22 +277,23 @@ func alphabet(automata []automaton) []rune {
 	return out
 }
 
-// niceRune returns a printable rune of a range, -1 for control characters.
+// niceRune returns a rune of a range that prints, or else the first one; -1 for a range
+// without any.
 func niceRune(lo, hi rune) rune {
 	for _, c := range "x1-eu/" {
 		if lo <= c && c <= hi {
 			return c
 		}
 	}
-	switch {
-	case lo >= 0x20 && lo != 0x7f && (lo < 0xd800 || lo > 0xdfff):
-		return lo
-	case lo == '\n' || hi < 0x20:
-		return lo
-	case lo < 0x20 && hi >= 0x20:
-		return 0x20
+	for _, unprintable := range [][2]rune{{0, 0x1f}, {0x7f, 0x9f}, {0xd800, 0xdfff}} {
+		if after := unprintable[1] + 1; lo >= unprintable[0] && lo < after && hi >= after && lo != '\n' {
+			return after
+		}
 	}
-	return -1
+	if lo > hi || !utf8.ValidRune(lo) {
+		return -1
+	}
+	return lo
 }
 
 func ugliness(c rune) int {
