@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/point"
 )
 
 // answerer answers canonical requests at a point, by one revision. What it allocates for a
@@ -17,7 +18,7 @@ type answerer struct {
 	request   *http.Request
 	p         decision.Policies
 	point     decision.Point
-	series    *exchange.Series
+	series    *point.Series
 	// What is asked at each point; nil before the first request there.
 	access     *access.Asked
 	visibility *askedVisibility
@@ -72,10 +73,10 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 }
 
 // begin returns what answers requests at a point. Its caller calls End.
-func (s *canonical) begin(r *http.Request, p decision.Policies, point decision.Point) *answerer {
+func (s *canonical) begin(r *http.Request, p decision.Policies, at decision.Point) *answerer {
 	a := answerers.Get().(*answerer)
-	a.canonical, a.request, a.p, a.point = s, r, p, point
-	a.series = s.service.Begin(r, p, point.Name)
+	a.canonical, a.request, a.p, a.point = s, r, p, at
+	a.series = s.service.Begin(r, p, at.Name)
 	return a
 }
 

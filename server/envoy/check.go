@@ -120,7 +120,7 @@ const (
 // checker answers checks. It is safe for concurrent use.
 type checker struct {
 	Options
-	protect    point.Guard
+	guard      point.Guard
 	counter    *metrics.Point
 	inFlight   *limits.Budget
 	receptions receptions
@@ -136,7 +136,7 @@ type Server struct {
 func New(o Options) *Server {
 	o.setDefaults()
 	c := &checker{
-		Options: o, protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
+		Options: o, guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger, Log: o.Log, Observer: o.Observer},
 		counter: o.Metrics.Point(decision.Gateway), inFlight: limits.NewBudget(int64(o.MaxInFlight)),
 	}
 	c.receptions = receptions{
@@ -213,42 +213,33 @@ func (c *checker) check(ctx context.Context, policies decision.Policies, check *
 		ctx, _ = decision.WithTrail(ctx)
 		defer c.log(ctx, policies.Revision(), time.Now())
 	}
-	var r *decision.GatewayRequest
-	var s point.Series
-	s.Begin(ctx, &c.protect, c.counter, c.Timeout)
-	d, of, refused := point.Decide(&s, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d *decision.GatewayDecision, invalid *decision.InvalidRequest) {
-		if r, invalid = request(check, c.Identity); invalid != nil {
-			return nil, invalid
-		}
-		decided, invalid := policies.Gateway(ctx, r)
-		return &decided, invalid
+	q := question{check: check, identity: c.Identity}
+	s := c.guard.Begin(ctx, point.Asked{
+		Policies: policies, Point: decision.Gateway, Counter: c.counter, Endpoint: "envoy", From: addressOf(ctx), Within: c.Timeout,
 	})
-	if refused != nil {
-		return c.refuse(ctx, refused)
+	defer s.End()
+	d, invalid := s.Decide(&q, func() []byte { return decision.AppendValue(nil, q.Attributes) })
+	if invalid != nil {
+		return c.refuse(ctx, invalid)
 	}
-	if r != nil {
-		c.record(ctx, policies.Revision(), r, d, of)
-	}
-	return response(d)
+	return response(d.(*decision.GatewayDecision))
 }
 
-// record passes a decision to what records decisions.
-func (c *checker) record(ctx context.Context, revision string, r *decision.GatewayRequest, d *decision.GatewayDecision, of point.Decided) {
-	id := decision.TrailOf(ctx).Add(of.Outcome)
-	input := func() []byte { return decision.AppendValue(nil, r.Attributes) }
-	if c.Observer != nil {
-		matched, cached := d.DecidedBy()
-		c.Observer.Observe(decision.Observation{
-			Point: decision.Gateway, Revision: revision, Endpoint: "envoy", Outcome: of.Outcome, Took: of.Took, Cached: cached, Matched: matched,
-			Input: input, Result: func() []byte { return d.AppendJSON(nil) },
-		})
+// question is the question of a check.
+type question struct {
+	decision.GatewayRequest
+	check    *authv3.CheckRequest
+	identity string
+}
+
+// Decide implements decision.Question. It reads the check, so that a panic there denies.
+func (q *question) Decide(ctx context.Context, p decision.Policies) (decision.Answer, *decision.InvalidRequest) {
+	r, invalid := request(q.check, q.identity)
+	if invalid != nil {
+		return nil, invalid
 	}
-	if c.Log != nil {
-		c.Log.Log(decision.Event{
-			ID: id, Point: decision.Gateway, Revision: revision, RequestedBy: addressOf(ctx),
-			Span: decision.SpanOf(ctx), Time: time.Now(), Input: input(), Result: d.AppendJSON(nil),
-		})
-	}
+	q.GatewayRequest = *r
+	return q.GatewayRequest.Decide(ctx, p)
 }
 
 // addressOf returns the address of the proxy.

@@ -1,5 +1,5 @@
 // Package point evaluates requests at a decision point for the adapters of all
-// protocols: with a deadline, with panics turned into evaluation errors, and counted. It
+// protocols: with a deadline, with panics turned into evaluation errors, counted and recorded. It
 // does not depend on any protocol.
 package point
 
@@ -7,20 +7,12 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 )
-
-// Decision is a decision at any point: a pointer to its type, or a decision.Answer.
-type Decision interface {
-	// Settle makes the decision consistent and returns its outcome.
-	Settle() decision.Outcome
-	// DecidedBy returns the rules that matched, and whether the decision was made for an
-	// earlier request.
-	DecidedBy() (matched []decision.Matched, cached bool)
-}
 
 // Failed returns the answer of type D for an evaluation error.
 func Failed[D interface{ Failed(cause string) D }](cause string) *D {
@@ -29,10 +21,13 @@ func Failed[D interface{ Failed(cause string) D }](cause string) *D {
 	return &d
 }
 
-// Guard reports panics. It is safe for concurrent use.
+// Guard reports panics, and what is decided. It is safe for concurrent use.
 type Guard struct {
 	Metrics *metrics.Metrics
 	Logger  *slog.Logger
+	// Log records decisions, and Observer observes them; both may be nil.
+	Log      decision.Log
+	Observer decision.Observer
 }
 
 // Panicked counts and logs a panic. what names the operation that panicked.
@@ -41,75 +36,118 @@ func (g *Guard) Panicked(ctx context.Context, what string, cause any) {
 	g.Logger.ErrorContext(ctx, "panic", "in", what, "panic", cause, "stack", string(debug.Stack()))
 }
 
-// Protect calls evaluate and returns its results. A panic becomes the answer that failed
-// returns, so that a caller does not take it for "no opinion".
-func Protect[D any](ctx context.Context, g *Guard, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (d D, invalid *decision.InvalidRequest) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			g.Panicked(ctx, "evaluation", cause)
-			d, invalid = failed(decision.ErrInternal.Error()), nil
-		}
-	}()
-	return evaluate(ctx)
+// Decide decides a question.
+func (g *Guard) Decide(ctx context.Context, p decision.Policies, q decision.Question) (d decision.Answer, invalid *decision.InvalidRequest) {
+	defer g.Protect(ctx, func(cause string) { d, invalid = q.Failed(cause), nil })
+	return q.Decide(ctx, p)
 }
 
-// Decided is the outcome of a settled decision, and how long the decision took.
-type Decided struct {
-	Outcome decision.Outcome
-	Took    time.Duration
+// Protect, when it is deferred, makes a panic an evaluation error, so that a caller does not
+// take it for "no opinion". failed sets the answer.
+func (g *Guard) Protect(ctx context.Context, failed func(cause string)) {
+	if cause := recover(); cause != nil {
+		g.Panicked(ctx, "evaluation", cause)
+		failed(decision.ErrInternal.Error())
+	}
 }
 
-// Series makes decisions one after the other. Each takes from the end of the one before, so
-// that the clock is read once for each.
+// Asked states what is asked, and where.
+type Asked struct {
+	Policies decision.Policies
+	Point    string
+	Counter  *metrics.Point // of the point
+	Endpoint string         // as in decision.Observation
+	From     string         // the address of the sender
+	Within   time.Duration  // for each decision
+}
+
+// Series decides questions of one request at a point, one after the other, with what the
+// first one allocated. Each decision takes from the end of the one before, so that the clock
+// is read once for each.
 type Series struct {
-	guard   *Guard
-	counter *metrics.Point
-	ctx     context.Context
-	within  time.Duration // for each decision
-	began   time.Time
-	passed  time.Duration // until the end of the last decision
-	spare   *deadline     // of a decision whose evaluation did not ask for it
+	Asked
+	guard  *Guard
+	ctx    context.Context
+	began  time.Time
+	passed time.Duration // until the end of the last decision
+	spare  *deadline     // of a decision whose evaluation did not ask for it
+	answer decision.Answer
+	result func() []byte // the answer as JSON; bound once
 }
 
-// Begin begins a series of decisions, each of which may take within. A series may begin again.
-func (s *Series) Begin(ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration) {
-	*s = Series{guard: g, counter: counter, ctx: ctx, within: within, began: time.Now(), spare: s.spare}
+var allSeries = sync.Pool{New: func() any {
+	s := new(Series)
+	s.result = func() []byte { return s.answer.AppendJSON(nil) }
+	return s
+}}
+
+// Begin begins a series. Its caller calls End.
+func (g *Guard) Begin(ctx context.Context, of Asked) *Series {
+	s := allSeries.Get().(*Series)
+	*s = Series{Asked: of, guard: g, ctx: ctx, began: time.Now(), spare: s.spare, result: s.result}
+	return s
+}
+
+// End ends the series, which must not be used afterwards.
+func (s *Series) End() {
+	*s = Series{spare: s.spare, result: s.result}
+	if s.spare != nil {
+		s.spare.Context = nil
+	}
+	allSeries.Put(s)
 }
 
 // Restart leaves out the time since the last decision.
 func (s *Series) Restart() { s.passed = time.Since(s.began) }
 
-// Release drops what belongs to the requests.
-func (s *Series) Release() {
-	*s = Series{spare: s.spare}
-	if s.spare != nil {
-		s.spare.Context = nil
-	}
-}
-
-// Decide is Protect with a deadline. It settles the decision and counts the outcome. An
-// invalid request is returned and not counted.
-func Decide[D Decision](s *Series, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, Decided, *decision.InvalidRequest) {
+// Decide decides a question within the time of a decision. It settles the decision, counts
+// the outcome and records the decision, with the input as it is then. An invalid request is
+// returned, and neither counted nor recorded.
+func (s *Series) Decide(q decision.Question, input func() []byte) (decision.Answer, *decision.InvalidRequest) {
 	bound := s.spare
 	if s.spare = nil; bound == nil {
 		bound = new(deadline)
 	}
-	bound.Context, bound.at = s.ctx, s.began.Add(s.passed+s.within)
-	d, invalid := Protect(bound, s.guard, failed, evaluate)
+	bound.Context, bound.at = s.ctx, s.began.Add(s.passed+s.Within)
+	d, invalid := s.guard.Decide(bound, s.Policies, q)
 	passed := time.Since(s.began)
 	took := passed - s.passed
 	s.passed = passed
 	if invalid != nil {
 		bound.end()
-		return d, Decided{}, invalid
+		return d, invalid
 	}
-	of := Decided{d.Settle(), took}
-	s.counter.Decided(of.Outcome, of.Took)
+	s.answer = d
+	outcome := d.Settle()
+	s.Counter.Decided(outcome, took)
+	matched, cached := d.DecidedBy()
 	// An evaluation may hold on to its deadline after the answer.
-	if _, cached := d.DecidedBy(); cached && !bound.isUsed() {
+	if cached && !bound.isUsed() {
 		s.spare = bound
 	} else {
 		bound.end()
 	}
-	return d, of, nil
+	s.record(decision.Observation{
+		Point: s.Point, Revision: s.Policies.Revision(), Endpoint: s.Endpoint, Outcome: outcome, Took: took, Cached: cached, Matched: matched,
+		Input: input, Result: s.result,
+	})
+	return d, nil
+}
+
+// record passes a decision to what records decisions.
+func (s *Series) record(o decision.Observation) {
+	g, ctx := s.guard, s.ctx
+	if g.Observer != nil {
+		g.Observer.Observe(o)
+	}
+	var id string
+	if g.Log != nil || g.Logger.Enabled(ctx, slog.LevelDebug) {
+		id = decision.TrailOf(ctx).Add(o.Outcome)
+	}
+	if g.Log != nil {
+		g.Log.Log(decision.Event{
+			ID: id, Point: o.Point, Revision: o.Revision, RequestedBy: s.From,
+			Span: decision.SpanOf(ctx), Time: time.Now(), Input: o.Input(), Result: o.Result(),
+		})
+	}
 }

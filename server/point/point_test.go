@@ -13,6 +13,20 @@ import (
 	"github.com/writ-policy/writ/server/point"
 )
 
+// question is a request whose decision is that of evaluate.
+type question struct {
+	decision.Request
+	evaluate func(context.Context) (decision.Decision, *decision.InvalidRequest)
+}
+
+func (q question) Decide(ctx context.Context, _ decision.Policies) (decision.Answer, *decision.InvalidRequest) {
+	d, invalid := q.evaluate(ctx)
+	return &d, invalid
+}
+
+func (question) Failed(cause string) decision.Answer { return new(decision.Request).Failed(cause) }
+func (question) Principal() string                   { return "" }
+
 func TestDecide(t *testing.T) {
 	refused := &decision.InvalidRequest{Code: decision.CodeInvalidRequest, Message: "no"}
 	for _, row := range []struct {
@@ -42,12 +56,10 @@ func TestDecide(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			m := metrics.New()
 			g := &point.Guard{Metrics: m, Logger: slog.New(slog.DiscardHandler)}
-			var s point.Series
-			s.Begin(t.Context(), g, m.Point("access"), time.Millisecond)
-			d, _, invalid := point.Decide(&s, point.Failed[decision.Decision], func(ctx context.Context) (*decision.Decision, *decision.InvalidRequest) {
-				d, invalid := row.evaluate(ctx)
-				return &d, invalid
-			})
+			s := g.Begin(t.Context(), point.Asked{Policies: decision.Unavailable(""), Counter: m.Point("access"), Within: time.Millisecond})
+			defer s.End()
+			answer, invalid := s.Decide(question{evaluate: row.evaluate}, nil)
+			d := answer.(*decision.Decision)
 			if invalid != row.invalid || d.Allowed != row.want.Allowed || d.Denied != row.want.Denied || d.EvaluationError != row.want.EvaluationError {
 				t.Errorf("got %+v, %v", d, invalid)
 			}

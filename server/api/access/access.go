@@ -103,13 +103,13 @@ func (q *Asked) Decide(ctx context.Context, p decision.Policies) (decision.Answe
 }
 
 // DecideIn decides a request in a series of requests and records the decision.
-func (a *Decider) DecideIn(s *exchange.Series, r *http.Request, p decision.Policies, q *Asked) *decision.Decision {
+func (a *Decider) DecideIn(s *point.Series, r *http.Request, p decision.Policies, q *Asked) *decision.Decision {
 	q.completed = q.Request.Completed(p)
 	return a.decideIn(s, r, q, q.completed, q.input)
 }
 
 // decideIn decides a question about a request, and counts what each policy decided on a pod.
-func (a *Decider) decideIn(s *exchange.Series, r *http.Request, q decision.Question, of *decision.Request, input func() []byte) *decision.Decision {
+func (a *Decider) decideIn(s *point.Series, r *http.Request, q decision.Question, of *decision.Request, input func() []byte) *decision.Decision {
 	answer, _ := s.Decide(q, input)
 	d := answer.(*decision.Decision)
 	for i := range d.Pods {
@@ -128,7 +128,7 @@ func (a *Decider) decideIn(s *exchange.Series, r *http.Request, q decision.Quest
 // Try decides a candidate of a list. The decision is neither counted nor recorded: only
 // requests are.
 func (a *Decider) Try(ctx context.Context, p decision.Policies, q *decision.Request) decision.Decision {
-	d, _ := point.Protect(ctx, &a.service.Guard, q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) { return q.Decide(ctx, p) })
+	d, _ := a.service.Guard.Decide(ctx, p, q)
 	d.Settle()
 	return *d.(*decision.Decision)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/point"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -45,16 +44,14 @@ func failedWhoCan(cause string) WhoCan {
 }
 
 // WhoCan lists principals, within the time its caller leaves.
-func (a *Decider) WhoCan(r *http.Request, p decision.Policies, q *decision.Request) WhoCan {
+func (a *Decider) WhoCan(r *http.Request, p decision.Policies, q *decision.Request) (w WhoCan) {
 	if err := a.assignCluster(q); err != nil {
 		return failedWhoCan(err.Error())
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.service.Budget(r))
 	defer cancel()
-	w, _ := point.Protect(ctx, &a.service.Guard, failedWhoCan, func(ctx context.Context) (WhoCan, *decision.InvalidRequest) {
-		return AskWhoCan(ctx, p, q), nil
-	})
-	return w
+	defer a.service.Guard.Protect(ctx, func(cause string) { w = failedWhoCan(cause) })
+	return AskWhoCan(ctx, p, q)
 }
 
 // AskWhoCan decides a request, which has neither user nor groups, for each subject of bindings

@@ -52,7 +52,7 @@ type FilterRecorder interface {
 // Service is what endpoints share. It is safe for concurrent use.
 type Service struct {
 	Options
-	// Guard reports panics.
+	// Guard reports panics and decisions.
 	Guard point.Guard
 
 	inFlight *limits.Budget // of requests that are being decided
@@ -73,7 +73,7 @@ func New(o Options) *Service {
 		counters[p.Name] = o.Metrics.Point(p.Name)
 	}
 	return &Service{
-		Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger}, counters: counters,
+		Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger, Log: o.Log, Observer: o.Observer}, counters: counters,
 		inFlight: limits.NewBudget(int64(o.MaxInFlight)), bodies: limits.NewBudget(MaxBodies),
 		large: limits.NewBudget(MaxLarge), listing: limits.NewBudget(MaxListing),
 	}
@@ -172,6 +172,14 @@ func (s *Service) Require(w http.ResponseWriter, r *http.Request, of *decision.L
 
 // Counter returns the counters of a point.
 func (s *Service) Counter(point string) *metrics.Point { return s.counters[point] }
+
+// Begin begins a series of decisions at a point, each within the Budget of the request. Its
+// caller calls End.
+func (s *Service) Begin(r *http.Request, p decision.Policies, at string) *point.Series {
+	return s.Guard.Begin(r.Context(), point.Asked{
+		Policies: p, Point: at, Counter: s.Counter(at), Endpoint: r.Pattern, From: r.RemoteAddr, Within: s.Budget(r),
+	})
+}
 
 // IsRecorded reports whether filters are recorded.
 func (s *Service) IsRecorded() bool { return s.Log != nil || s.Filters != nil }
