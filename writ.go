@@ -298,7 +298,7 @@ func readBundle(path, keyFile string) (*bundles.Bundle, error) {
 }
 
 // Revision returns the active revision: a hash of the documents' meaning.
-func (p *Policies) Revision() string { return p.current().Revision() }
+func (p *Policies) Revision() string { return p.current().Loaded().Revision }
 
 // Access decides r at the point access. It returns an *InvalidRequest if r lacks a
 // required attribute or has attributes that exclude each other.

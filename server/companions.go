@@ -134,7 +134,7 @@ func (c *companions) status(revision string) (out []companionStatus) {
 // inForce returns which companions are in force, by cluster.
 func (s *Server) inForce() map[string]bool {
 	out := make(map[string]bool)
-	for _, state := range s.companions.status(s.reloader.Current().Revision()) {
+	for _, state := range s.companions.status(s.reloader.Current().Loaded().Revision) {
 		out[state.Cluster] = state.InForce
 	}
 	return out
@@ -144,7 +144,7 @@ func (s *Server) inForce() map[string]bool {
 func (s *Server) watchCompanions(ctx context.Context) {
 	for last := time.Now(); ; last = time.Now() {
 		s.probeCompanions(ctx)
-		for time.Since(last) < probeEvery && !s.companions.isOutdated(s.reloader.Current().Revision()) {
+		for time.Since(last) < probeEvery && !s.companions.isOutdated(s.reloader.Current().Loaded().Revision) {
 			if !pause(ctx, refreshEvery) {
 				return
 			}
@@ -166,11 +166,11 @@ func (c *companions) isOutdated(revision string) bool {
 // probeCompanions probes each companion once.
 func (s *Server) probeCompanions(ctx context.Context) {
 	p, listed := s.reloader.Current(), s.clusters.Companions()
-	s.companions.begin(p.Revision(), listed)
+	s.companions.begin(p.Loaded().Revision, listed)
 	var probing sync.WaitGroup
 	for _, of := range listed {
 		c := s.companions.made[of]
-		if c == nil && p.Revision() != "" {
+		if c == nil && p.Loaded().Revision != "" {
 			if world := statement.Of(p); world != nil {
 				c = companion.Make(world, companion.Options{
 					Cluster: of.Cluster, Tenant: of.Tenant, SessionKey: s.config.Clusters.SessionKey, EscalationKey: s.config.Clusters.EscalationKey,
@@ -178,7 +178,7 @@ func (s *Server) probeCompanions(ctx context.Context) {
 				s.companions.made[of] = c
 			}
 		}
-		probing.Go(func() { s.probeCompanion(ctx, of, p.Revision(), c) })
+		probing.Go(func() { s.probeCompanion(ctx, of, p.Loaded().Revision, c) })
 	}
 	probing.Wait()
 }

@@ -101,7 +101,7 @@ func TestCompanions(t *testing.T) {
 	probe := func() companionStatus {
 		t.Helper()
 		s.probeCompanions(t.Context())
-		states := s.companions.status(s.reloader.Current().Revision())
+		states := s.companions.status(s.reloader.Current().Loaded().Revision)
 		if len(states) != 1 || states[0].Cluster != "main" {
 			t.Fatalf("got %+v, want the state of main", states)
 		}

@@ -36,8 +36,8 @@ type periods struct {
 func (p *periods) at(s *Server) datedStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if current := s.reloader.Current(); p.revision != current.Revision() {
-		p.revision, p.documents, p.sessions, p.debug = current.Revision(), nil, nil, nil
+	if current := s.reloader.Current(); p.revision != current.Loaded().Revision {
+		p.revision, p.documents, p.sessions, p.debug = current.Loaded().Revision, nil, nil, nil
 		if world := statement.Of(current); world != nil {
 			for _, d := range world.Whole().Dated() {
 				p.documents = append(p.documents, d.Dates)

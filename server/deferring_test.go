@@ -89,7 +89,7 @@ func (a *admitted) pass(d time.Duration) { a.jump(a.now.Load().Add(d)) }
 
 func (a *admitted) state(t *testing.T) companionStatus {
 	t.Helper()
-	states := a.companions.status(a.reloader.Current().Revision())
+	states := a.companions.status(a.reloader.Current().Loaded().Revision)
 	if len(states) != 1 {
 		t.Fatalf("got %+v, want the state of main", states)
 	}
@@ -250,7 +250,7 @@ func TestDeferringOfAPIGroups(t *testing.T) {
 // The companion is that of the revision that decides the request, of no other.
 func TestDeferringFollowsRevisions(t *testing.T) {
 	a := newAdmitted(t)
-	first := a.reloader.Current().Revision()
+	first := a.reloader.Current().Loaded().Revision
 	r := &decision.Request{Cluster: "main", Resource: "configmaps"}
 	if a.companions.InForce(first, r) == nil || a.companions.InForce("", r) != nil {
 		t.Fatal("the companion of the active revision must be in force, and of it alone")
@@ -261,7 +261,7 @@ func TestDeferringFollowsRevisions(t *testing.T) {
 		if err := a.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return a.reloader.Current().Revision()
+		return a.reloader.Current().Loaded().Revision
 	}
 	// Another revision with the same companion: it is probed for that revision first.
 	second := load(deferring + "---\n{kind: Role, apiVersion: writ.dev/v1, metadata: {name: unused, namespace: master}, rules: [{verbs: [get], resourceKinds: [ConfigMap]}]}\n")

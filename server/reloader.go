@@ -64,7 +64,7 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 // compile compiles what a revision compiles later, before a request needs it.
 func (s *Server) compile(e *engine.Engine) {
 	if err := e.Compile(); err != nil {
-		s.log.Error("the rules of the revision do not compile: requests that need them are denied", "revision", e.Revision(), "error", err)
+		s.log.Error("the rules of the revision do not compile: requests that need them are denied", "revision", e.Loaded().Revision, "error", err)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *Server) status(details bool) any {
 	status.Ready = status.Ready && !status.Draining
 	status.Sequence = s.reloader.Current().Loaded().Sequence
 	status.Behind = s.reloader.Behind().Seconds()
-	status.Companions = s.companions.status(s.reloader.Current().Revision())
+	status.Companions = s.companions.status(s.reloader.Current().Loaded().Revision)
 	isStrict := func(c companionStatus) bool { return !c.InForce }
 	status.Degraded = status.Degraded || slices.ContainsFunc(status.Companions, isStrict)
 	status.Dated, status.Assertions = s.periods.at(s), s.proofs.Status()

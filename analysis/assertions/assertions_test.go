@@ -46,7 +46,7 @@ func compiler() *assertions.Compiler {
 		if err != nil {
 			return nil, err
 		}
-		return &diff.Side{World: statement.Of(e), Judge: judge.Of(e), Revision: e.Revision()}, nil
+		return &diff.Side{World: statement.Of(e), Judge: judge.Of(e), Revision: e.Loaded().Revision}, nil
 	}}
 }
 

@@ -83,8 +83,6 @@ type fixed struct{ decision.Unavailable }
 
 var fixedRevision = strings.Repeat("5f", 32)
 
-func (fixed) Revision() string { return fixedRevision }
-
 func (fixed) Loaded() *decision.Loaded { return loadedFixed }
 
 var loadedFixed = &decision.Loaded{Revision: fixedRevision}
@@ -94,7 +92,7 @@ func (fixed) Key(b []byte, _ decision.Question) ([]byte, bool) { return append(b
 
 func (f fixed) Access(context.Context, *decision.Request) decision.Decision {
 	return decision.Decision{
-		Allowed: true, Reason: "allowed by RoleBinding hammer/builders (ClusterRole edit, rule 3)", Revision: f.Revision(),
+		Allowed: true, Reason: "allowed by RoleBinding hammer/builders (ClusterRole edit, rule 3)", Revision: f.Loaded().Revision,
 		Matched: []decision.Matched{{Kind: "RoleBinding", Namespace: "hammer", Name: "builders", Rule: 3, Effect: "allow"}},
 	}
 }

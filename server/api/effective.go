@@ -73,7 +73,7 @@ func effective(s *exchange.Service, question effectiveQuestion, known ...string)
 			if kind := r.PathValue("kind"); kind != "" {
 				q.Kind = kind
 			}
-			if p.Revision() == "" {
+			if p.Loaded().Revision == "" {
 				return nil, &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "no revision is loaded"}
 			}
 			answer, err := policies.Answer(p.Tables().Gateway(), q)

@@ -16,8 +16,6 @@ type waiting struct {
 	inside, release chan struct{}
 }
 
-func (waiting) Revision() string { return "r" }
-
 func (waiting) Loaded() *decision.Loaded { return &decision.Loaded{Revision: "r"} }
 
 func (w waiting) Tables() *tables.Revision {

@@ -36,8 +36,6 @@ func (f *fake) questions() string {
 	return strings.Join(f.asked, "\n")
 }
 
-func (f *fake) Revision() string { return fakeRevision }
-
 func (f *fake) AtNow() decision.Policies { return f }
 
 func (f *fake) Loaded() *decision.Loaded {

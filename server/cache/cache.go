@@ -124,7 +124,7 @@ func (c *Cache) recordCount(change int) { c.metrics.CacheHolds(int(c.count.Add(i
 // Access returns the cached decision, or a new one. A decision with an evaluation error is
 // never cached.
 func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decision {
-	c, p, revision := v.cache, v.Policies, v.Revision()
+	c, p, revision := v.cache, v.Policies, v.Loaded().Revision
 	if revision == "" {
 		return p.Access(ctx, r)
 	}

@@ -32,10 +32,12 @@ func newPolicies(revision string) *policies {
 	return r
 }
 
-func (v *policies) Revision() string { return v.revision.Load().(string) }
+func (v *policies) Loaded() *decision.Loaded {
+	return &decision.Loaded{Revision: v.revision.Load().(string)}
+}
 
 func (v *policies) Access(ctx context.Context, r *decision.Request) decision.Decision {
-	revision := v.Revision()
+	revision := v.Loaded().Revision
 	v.asked.Add(1)
 	if v.wait != nil {
 		v.wait(ctx, r)

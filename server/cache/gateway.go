@@ -15,7 +15,7 @@ type guarded struct {
 // Gateway returns the cached decision, or a new one. Decisions with an evaluation error and
 // those that only their own request may have are never cached.
 func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
-	c, p, revision := v.cache, v.Policies, v.Revision()
+	c, p, revision := v.cache, v.Policies, v.Loaded().Revision
 	if revision == "" {
 		return p.Gateway(ctx, r)
 	}

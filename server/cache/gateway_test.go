@@ -21,7 +21,7 @@ type guards struct {
 	inside   chan struct{}
 }
 
-func (g *guards) Revision() string { return g.revision }
+func (g *guards) Loaded() *decision.Loaded { return &decision.Loaded{Revision: g.revision} }
 
 func (g *guards) Key(b []byte, q decision.Question) ([]byte, bool) {
 	key := q.(*decision.GatewayRequest).Attributes["key"].(string)

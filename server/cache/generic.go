@@ -15,7 +15,7 @@ type genericAnswer struct {
 // Generic returns the cached decision on an equal request, or a new one. Decisions with an
 // evaluation error and those that only their own request may have are never cached.
 func (v *cached) Generic(ctx context.Context, r *decision.GenericRequest) (decision.GenericDecision, *decision.InvalidRequest) {
-	c, revision := v.cache, v.Revision()
+	c, revision := v.cache, v.Loaded().Revision
 	if revision == "" {
 		return v.Policies.Generic(ctx, r)
 	}

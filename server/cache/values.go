@@ -14,7 +14,7 @@ type keptValue struct {
 
 // Value implements decision.ValueCache. What fails is not kept.
 func (v *cached) Value(ctx context.Context, key string, make func() (decision.CachedValue, error)) (any, error) {
-	c, revision := v.cache, v.Revision()
+	c, revision := v.cache, v.Loaded().Revision
 	if revision == "" {
 		k, err := make()
 		return k.Value, err

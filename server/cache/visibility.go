@@ -41,7 +41,7 @@ type authorized struct {
 // Visibility returns the cached authorization, or a new one. An authorization with an
 // evaluation error is never cached.
 func (v *cached) Visibility(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
-	c, t, p, revision := v.cache, v.cache.authorizations, v.Policies, v.Revision()
+	c, t, p, revision := v.cache, v.cache.authorizations, v.Policies, v.Loaded().Revision
 	if t.kept == nil || revision == "" {
 		return p.Visibility(ctx, r)
 	}
@@ -109,7 +109,7 @@ func (c *Cache) Forget(p decision.Policies, user string) int {
 		if !slices.Contains(d.of.Names(), user) {
 			return false
 		}
-		if a.isValid(now) && (a.revision == p.Revision() || p.Keeps(&d.of, &d.Authorization, []byte(key))) {
+		if a.isValid(now) && (a.revision == p.Loaded().Revision || p.Keeps(&d.of, &d.Authorization, []byte(key))) {
 			valid++
 		}
 		c.logDropped(&d.of, "the principal asked for it")

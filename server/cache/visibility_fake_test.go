@@ -57,7 +57,7 @@ type revision struct {
 	world *world
 }
 
-func (n revision) Revision() string { return n.world.revision }
+func (n revision) Loaded() *decision.Loaded { return &decision.Loaded{Revision: n.world.revision} }
 
 func (revision) Key(b []byte, q decision.Question) ([]byte, bool) {
 	return q.(*decision.VisibilityRequest).AppendKey(b), true

@@ -227,7 +227,7 @@ func TestAuthorizationsOfTwoRevisions(t *testing.T) {
 				got, want := c.Of(p).Visibility(t.Context(), see(user)), p.Visibility(t.Context(), see(user))
 				got.Cached = false
 				if !isSame(got, want) {
-					t.Errorf("revision %s, %s: got %+v, want %+v", p.Revision(), user, got, want)
+					t.Errorf("revision %s, %s: got %+v, want %+v", p.Loaded().Revision, user, got, want)
 				}
 			}
 		}

@@ -15,8 +15,6 @@ import (
 // that requests point to. An evaluation error is part of an answer, which then denies,
 // so that all adapters handle it in the same way.
 type Policies interface {
-	// Revision is Loaded().Revision.
-	Revision() string
 	// Loaded states what decides. It is never nil and must not be modified.
 	Loaded() *Loaded
 
@@ -100,9 +98,6 @@ type Lists interface {
 type Unavailable string
 
 var _ Policies = Unavailable("")
-
-// Revision is empty.
-func (Unavailable) Revision() string { return "" }
 
 // Loaded is empty.
 func (Unavailable) Loaded() *Loaded { return new(Loaded) }

@@ -41,7 +41,7 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want lists and not null", name, text, err)
 		}
 	}
-	if p.Keeps(r, &Authorization{}, nil) || p.Revision() != "" || p.Loaded().Sequence != 0 {
+	if p.Keeps(r, &Authorization{}, nil) || p.Loaded().Revision != "" || p.Loaded().Sequence != 0 {
 		t.Error("got a revision, want none")
 	}
 }

@@ -70,7 +70,7 @@ func TestExpressionsReadTheClusterOfTheBundle(t *testing.T) {
 }
 
 // of returns a decision of a revision.
-func of(e *Engine) *decision.Decision { return &decision.Decision{Revision: e.Revision()} }
+func of(e *Engine) *decision.Decision { return &decision.Decision{Revision: e.Loaded().Revision} }
 
 // A decision of the bundle of all clusters, or of another one, is not kept.
 func TestKeepsNoDecisionOfOtherClusters(t *testing.T) {

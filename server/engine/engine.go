@@ -120,9 +120,6 @@ type Engine struct {
 
 var _ decision.Policies = (*Engine)(nil)
 
-// Revision is the revision of the activated bundle.
-func (e *Engine) Revision() string { return e.loaded.Revision }
-
 // Loaded implements decision.Policies.
 func (e *Engine) Loaded() *decision.Loaded { return e.loaded }
 

@@ -84,12 +84,12 @@ func TestKeepsOverAChangeThatIsTakenBack(t *testing.T) {
 		keeps bool
 	}{{second, false}, {third, true}} {
 		d := first.Access(t.Context(), r)
-		if got := row.at.Keeps(r, &d, row.at.AccessKey(nil, r)); got != row.keeps || got && d.Revision != row.at.Revision() {
+		if got := row.at.Keeps(r, &d, row.at.AccessKey(nil, r)); got != row.keeps || got && d.Revision != row.at.Loaded().Revision {
 			t.Errorf("access: got %v of %s, want %v", got, d.Revision, row.keeps)
 		}
 		path, _ := first.Gateway(t.Context(), g)
 		key, _ := row.at.GatewayKey(nil, g)
-		if got := row.at.Keeps(g, &path, key); got != row.keeps || got && path.Revision != row.at.Revision() {
+		if got := row.at.Keeps(g, &path, key); got != row.keeps || got && path.Revision != row.at.Loaded().Revision {
 			t.Errorf("gateway: got %v of %s, want %v", got, path.Revision, row.keeps)
 		}
 	}

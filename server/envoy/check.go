@@ -211,7 +211,7 @@ func (c *checker) receptionEnded(cause error) {
 func (c *checker) check(ctx context.Context, policies decision.Policies, check *authv3.CheckRequest) *authv3.CheckResponse {
 	if c.Logger.Enabled(ctx, slog.LevelDebug) {
 		ctx, _ = decision.WithTrail(ctx)
-		defer c.log(ctx, policies.Revision(), time.Now())
+		defer c.log(ctx, policies.Loaded().Revision, time.Now())
 	}
 	q := question{check: check, identity: c.Identity}
 	s := c.guard.Begin(ctx, point.Asked{

@@ -117,6 +117,6 @@ func (c *checker) answer(ctx context.Context, data []byte, revision *string) *au
 		return c.refuse(ctx, err)
 	}
 	policies := c.Current()
-	*revision = policies.Revision()
+	*revision = policies.Loaded().Revision
 	return c.check(ctx, policies, check)
 }

@@ -120,7 +120,7 @@ func (a *Answer) Hash() string {
 }
 
 func (q *Question) answer(ctx context.Context, p decision.Policies) (*Answer, error) {
-	out := &Answer{Revision: p.Revision(), Matched: []decision.Matched{}}
+	out := &Answer{Revision: p.Loaded().Revision, Matched: []decision.Matched{}}
 	condition, err := q.condition(ctx, p, out)
 	if err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func (s *Series) Decide(q decision.Question, input func() []byte) (decision.Answ
 		bound.end()
 	}
 	s.record(decision.Observation{
-		Point: s.Point, Revision: s.Policies.Revision(), Endpoint: s.Endpoint, Outcome: outcome, Took: took, Cached: cached, Matched: matched,
+		Point: s.Point, Revision: s.Policies.Loaded().Revision, Endpoint: s.Endpoint, Outcome: outcome, Took: took, Cached: cached, Matched: matched,
 		Input: input, Result: s.result,
 	})
 	return d, nil

@@ -241,7 +241,7 @@ const tryAgain = time.Minute
 
 // refuse records that a revision is refused.
 func (p *Proofs) refuse(r *revision, code, message string, report *verify.Report) error {
-	status := statusOf(r.policies.Revision(), report)
+	status := statusOf(r.policies.Loaded().Revision, report)
 	status.Code, status.Message = code, message
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,7 +322,7 @@ func (p *Proofs) set(r *revision, now func() time.Time) (set *assertions.Set, er
 
 // SideOf returns a revision for analyses, whose judge decides at the time that now returns.
 func SideOf(policies decision.Policies, world *statement.World, now func() time.Time) *diff.Side {
-	return &diff.Side{World: world, Revision: policies.Revision(), Judge: func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
+	return &diff.Side{World: world, Revision: policies.Loaded().Revision, Judge: func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
 		return judge.Of(policies.At(now()))(ctx, point, request)
 	}}
 }

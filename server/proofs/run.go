@@ -112,12 +112,12 @@ func (p *Proofs) proveServed(ctx context.Context) {
 	p.o.Counted(counts)
 	switch {
 	case err != nil:
-		p.o.Logger.Error("the assertions cannot be verified", "revision", r.policies.Revision(), "error", err)
+		p.o.Logger.Error("the assertions cannot be verified", "revision", r.policies.Loaded().Revision, "error", err)
 	case !slices.Equal(failingIDs(before), failingIDs(report)):
 		if report != nil && report.Fails() {
-			p.o.Logger.Warn(failure(report), "revision", r.policies.Revision())
+			p.o.Logger.Warn(failure(report), "revision", r.policies.Loaded().Revision)
 		} else {
-			p.o.Logger.Info("no assertion fails any more", "revision", r.policies.Revision())
+			p.o.Logger.Info("no assertion fails any more", "revision", r.policies.Loaded().Revision)
 		}
 	}
 	p.o.Changed()

@@ -78,14 +78,14 @@ func (p *Proofs) Status() *Status {
 	case p.served == nil:
 		return nil
 	}
-	out := statusOf(p.served.policies.Revision(), p.current())
+	out := statusOf(p.served.policies.Loaded().Revision, p.current())
 	out.State, out.Message = p.state(), p.problem
 	return out
 }
 
 // current is the report if it is about what is served. It is called with mu held.
 func (p *Proofs) current() *verify.Report {
-	if p.report == nil || p.served == nil || p.report.Revision != p.served.policies.Revision() {
+	if p.report == nil || p.served == nil || p.report.Revision != p.served.policies.Loaded().Revision {
 		return nil
 	}
 	return p.report
@@ -102,7 +102,7 @@ func (p *Proofs) Served() any {
 	}
 	out.Report = verify.Report{Source: p.o.Source, Now: p.o.Now().UTC(), Assertions: []verify.Result{}, Notes: []verify.Note{}, Diagnostics: []any{}}
 	if p.served != nil {
-		out.Revision = p.served.policies.Revision()
+		out.Revision = p.served.policies.Loaded().Revision
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func (p *Proofs) Verify(ctx context.Context, policies decision.Policies, body []
 	p.mu.Lock()
 	r := p.served
 	p.mu.Unlock()
-	if r == nil || r.policies.Revision() != policies.Revision() {
+	if r == nil || r.policies.Loaded().Revision != policies.Loaded().Revision {
 		return nil, &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "another revision is being activated"}
 	}
 	var set *assertions.Set

@@ -156,8 +156,6 @@ type echo struct {
 	sequence       int64
 }
 
-func (e echo) Revision() string { return e.revision }
-
 func (e echo) Loaded() *decision.Loaded {
 	return &decision.Loaded{Revision: e.revision, Sequence: e.sequence}
 }

@@ -60,7 +60,7 @@ func (r *Reloader) Current() decision.Policies {
 }
 
 // Revision returns the active revision, empty without one.
-func (r *Reloader) Revision() string { return r.Current().Revision() }
+func (r *Reloader) Revision() string { return r.Current().Loaded().Revision }
 
 // Changed returns what is closed when another revision is active than Current returned after
 // the call.

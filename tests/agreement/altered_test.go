@@ -150,7 +150,7 @@ func TestAlteredRegoIsAskedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next.Keeps(ann, &decision.Decision{Revision: e.Revision()}, e.AccessKey(nil, ann)) {
+	if next.Keeps(ann, &decision.Decision{Revision: e.Loaded().Revision}, e.AccessKey(nil, ann)) {
 		t.Error("the decision by the other Rego is kept")
 	}
 }

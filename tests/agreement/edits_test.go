@@ -157,7 +157,7 @@ func (e *edited) read() bool {
 func (e *edited) activate(result, alone *translator.Result) {
 	e.t.Helper()
 	made := e.build(result)
-	if e.engine != nil && e.engine.Revision() == made.Manifest.Revision {
+	if e.engine != nil && e.engine.Loaded().Revision == made.Manifest.Revision {
 		return
 	}
 	got := e.start(made, e.engine)
@@ -166,8 +166,8 @@ func (e *edited) activate(result, alone *translator.Result) {
 		return
 	}
 	want := e.start(e.build(alone), nil)
-	if got.Revision() != want.Revision() {
-		e.t.Fatalf("got revision %s, want %s", got.Revision(), want.Revision())
+	if got.Loaded().Revision != want.Loaded().Revision {
+		e.t.Fatalf("got revision %s, want %s", got.Loaded().Revision, want.Loaded().Revision)
 	}
 	for _, asked := range e.world.Requests(200) {
 		request, err := decision.Decode([]byte(asked.JSON()))

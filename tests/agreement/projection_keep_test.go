@@ -133,7 +133,7 @@ func TestKeptGatewayDecisionsAreThoseOfTheNewRevision(t *testing.T) {
 				got, invalid := c.Of(asked).Gateway(t.Context(), r)
 				want, wantInvalid := asked.wantedGateway(t.Context(), r)
 				if key, ok := now.GatewayKey(nil, r); ok && last != nil && !want.IsOwn {
-					if before, _ := last.Gateway(t.Context(), r); now.Revision() != last.Revision() && now.Keeps(r, &before, key) {
+					if before, _ := last.Gateway(t.Context(), r); now.Loaded().Revision != last.Loaded().Revision && now.Keeps(r, &before, key) {
 						kept++
 					}
 				}
@@ -173,7 +173,7 @@ func TestKeptAuthorizationsAreThoseOfTheNewRevision(t *testing.T) {
 				edit(draw, edited)
 			}
 			next := activateNext(t, documents, edited, now, clock)
-			if next == nil || now != nil && next.Revision() == now.Revision() {
+			if next == nil || now != nil && next.Loaded().Revision == now.Loaded().Revision {
 				continue
 			}
 			now = next
@@ -257,7 +257,7 @@ func activateNext(t *testing.T, documents *translator.Translator, files map[stri
 
 // keeps reports whether the decision on r is kept from the last revision to the present.
 func keeps(last, now *engine.Engine, r *decided) bool {
-	return now.Revision() != last.Revision() && now.Keeps(r.decoded, &decision.Decision{Revision: last.Revision()}, now.AccessKey(nil, r.decoded))
+	return now.Loaded().Revision != last.Loaded().Revision && now.Keeps(r.decoded, &decision.Decision{Revision: last.Loaded().Revision}, now.AccessKey(nil, r.decoded))
 }
 
 // edit removes a document, moves one to the end of another file, which changes lines too,

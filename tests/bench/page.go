@@ -231,7 +231,7 @@ func observe(ctx context.Context, x *answers.Explorer, e *engine.Engine, r *deci
 	d := e.Access(ctx, r)
 	outcome := d.Settle()
 	x.Observe(decision.Observation{
-		Point: decision.Access, Revision: e.Revision(), Endpoint: reviewPath, Outcome: outcome, Took: time.Microsecond, Matched: d.Matched,
+		Point: decision.Access, Revision: e.Loaded().Revision, Endpoint: reviewPath, Outcome: outcome, Took: time.Microsecond, Matched: d.Matched,
 		Input: r.Encode, Result: func() []byte { return d.AppendJSON(nil) },
 	})
 }

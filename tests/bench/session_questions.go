@@ -92,6 +92,6 @@ func sessionQuestions(ctx context.Context, out *results, w *world, rounds int) e
 func whoCan(ctx context.Context, e *engine.Engine, q *question.Question) (*question.WhoCan, error) {
 	now := time.Now()
 	p := e.At(now)
-	asker := &question.Asker{World: statement.Of(p), Judge: judge.Of(p), Revision: p.Revision(), Now: now}
+	asker := &question.Asker{World: statement.Of(p), Judge: judge.Of(p), Revision: p.Loaded().Revision, Now: now}
 	return asker.WhoCan(ctx, q)
 }

@@ -52,7 +52,7 @@ var consoleAttack = &attack{
 			return r
 		}
 		r := get(route)
-		revision := s.policies.Revision()
+		revision := s.policies.Loaded().Revision
 		switch route {
 		case "GET /v1/names":
 			r.query = "field=" + d.One([]string{"user", "groups", "verb", "resource", "namespace"}) + "&prefix=" + d.One([]string{"", "a", "%27"})

@@ -155,7 +155,7 @@ func (s *site) open(t testing.TB) {
 func (s *site) explore(b *bundles.Bundle) {
 	s.explorer = answers.New(answers.Options{Current: func() decision.Policies { return s.policies }, Try: try, Log: 100})
 	s.explorer.Activate(b)
-	s.explorer.Attempted(answers.Attempt{Files: s.snapshot().Files, Revision: s.policies.Revision(), Activated: true})
+	s.explorer.Attempted(answers.Attempt{Files: s.snapshot().Files, Revision: s.policies.Loaded().Revision, Activated: true})
 	s.explorer.Close()
 }
 

@@ -36,7 +36,7 @@ func (d *Flags) Compiler(now func() time.Time) (*assertions.Compiler, error) {
 
 // SideOf returns the revision of an engine for analyses.
 func SideOf(e *engine.Engine) *diff.Side {
-	return &diff.Side{World: statement.Of(e), Judge: judge.Of(e), Revision: e.Revision()}
+	return &diff.Side{World: statement.Of(e), Judge: judge.Of(e), Revision: e.Loaded().Revision}
 }
 
 // Assertions returns the assertions of a translation's documents. Mistakes in what they refer to

@@ -222,7 +222,7 @@ func (v review) deferred(ctx context.Context, p decision.Policies, d *decision.D
 	if !v.isAdmitted || !mayDefer(d) {
 		return by, false
 	}
-	c := v.decider.Companions.InForce(p.Revision(), v.Request)
+	c := v.decider.Companions.InForce(p.Loaded().Revision, v.Request)
 	if c == nil {
 		return by, false
 	}

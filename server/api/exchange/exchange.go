@@ -191,7 +191,7 @@ func (s *Service) Filtered(r *http.Request, p decision.Policies, f *decision.Fil
 	}
 	if s.Log != nil {
 		s.Log.Log(decision.Event{
-			Point: f.Point, Revision: p.Revision(), RequestedBy: r.RemoteAddr, Span: decision.SpanOf(r.Context()), Time: time.Now(),
+			Point: f.Point, Revision: p.Loaded().Revision, RequestedBy: r.RemoteAddr, Span: decision.SpanOf(r.Context()), Time: time.Now(),
 			Input: f.Input, Result: f.Result, Path: f.Path, Custom: f.Custom,
 		})
 	}

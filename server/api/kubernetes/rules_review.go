@@ -38,7 +38,7 @@ func (s *Reviews) RulesReview() http.HandlerFunc {
 				if cluster := r.PathValue("cluster"); cluster != "" {
 					stated["cluster"] = cluster
 				}
-				asker := &question.Asker{World: statements, Judge: judge.Of(p), Revision: p.Revision(), Now: now}
+				asker := &question.Asker{World: statements, Judge: judge.Of(p), Revision: p.Loaded().Revision, Now: now}
 				refused = s.Service.Listing(func() *exchange.Refusal {
 					ctx, cancel := context.WithTimeout(r.Context(), s.Service.Budget(r))
 					defer cancel()

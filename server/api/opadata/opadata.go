@@ -268,8 +268,8 @@ func provenance(p decision.Policies) *types.ProvenanceV1 {
 		Version: version.Version, Vcs: version.Vcs, Timestamp: version.Timestamp, Hostname: version.Hostname,
 		Bundles: map[string]types.ProvenanceBundleV1{},
 	}
-	if p.Revision() != "" {
-		out.Bundles[bundleName] = types.ProvenanceBundleV1{Revision: p.Revision()}
+	if p.Loaded().Revision != "" {
+		out.Bundles[bundleName] = types.ProvenanceBundleV1{Revision: p.Loaded().Revision}
 	}
 	return out
 }
@@ -290,7 +290,7 @@ func appendIndented(b, text []byte, pretty bool) []byte {
 func (a *API) Health(w http.ResponseWriter, r *http.Request) {
 	parameters := r.URL.Query()
 	problem := ""
-	if a.Service.Current().Revision() == "" {
+	if a.Service.Current().Loaded().Revision == "" {
 		excluded := false
 		for _, name := range parameters["exclude-plugin"] {
 			excluded = excluded || name == "bundle"

@@ -73,7 +73,6 @@ func listWith(h http.Handler, token, address string, header map[string]string) *
 // laterRevision is active after the first page of a list.
 type laterRevision struct{ decision.Policies }
 
-func (laterRevision) Revision() string { return "later" }
 func (laterRevision) Loaded() *decision.Loaded {
 	return &decision.Loaded{Revision: "later", Sequence: 7}
 }

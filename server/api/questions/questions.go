@@ -121,7 +121,7 @@ func (a *API) handler(answer func(context.Context, *http.Request, *question.Aske
 			if statements == nil {
 				return b, withoutStatements
 			}
-			asker := &question.Asker{World: statements, Judge: judge.Of(p), Revision: p.Revision(), Now: now}
+			asker := &question.Asker{World: statements, Judge: judge.Of(p), Revision: p.Loaded().Revision, Now: now}
 			var found any
 			refused = a.Service.Listing(func() (refused *exchange.Refusal) {
 				ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))

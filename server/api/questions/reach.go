@@ -53,7 +53,7 @@ func pathsBy(ctx context.Context, p decision.Policies, o reach.Options) (*reach.
 	if o.World = statement.Of(p); o.World == nil {
 		return nil, errWithoutTables
 	}
-	o.Judge, o.Revision = judge.Of(p), p.Revision()
+	o.Judge, o.Revision = judge.Of(p), p.Loaded().Revision
 	o.MaxHops, o.MaxChanges, o.MaxIdentities = reach.MaxHops, reach.MaxChanges, maxReached
 	return reach.Find(ctx, o)
 }

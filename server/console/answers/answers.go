@@ -269,10 +269,10 @@ func (x *Explorer) Now() console.Viewer {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	v := &viewer{x: x, policies: p, attempt: x.attempt}
-	if x.active != nil && x.active.id == p.Revision() {
+	if x.active != nil && x.active.id == p.Loaded().Revision {
 		v.revision = x.active
 	} else {
-		v.revision = &revision{id: p.Revision(), counts: new(counts), texts: new(texts)}
+		v.revision = &revision{id: p.Loaded().Revision, counts: new(counts), texts: new(texts)}
 	}
 	return v
 }
@@ -286,7 +286,7 @@ type viewer struct {
 }
 
 // Revision implements console.Viewer.
-func (v *viewer) Revision() string { return v.policies.Revision() }
+func (v *viewer) Revision() string { return v.policies.Loaded().Revision }
 
 // Status implements console.Viewer.
 func (v *viewer) Status(c console.Caller) *console.Status {

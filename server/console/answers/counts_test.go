@@ -80,7 +80,7 @@ func TestCountsOfMatchedRulesOnly(t *testing.T) {
 		{Name: "absent", Source: "deny.yaml:999"},
 	} {
 		s.explorer.Observe(decision.Observation{
-			Point: decision.Access, Revision: s.active.Revision(), Outcome: decision.Allow, Matched: []decision.Matched{m},
+			Point: decision.Access, Revision: s.active.Loaded().Revision, Outcome: decision.Allow, Matched: []decision.Matched{m},
 			Input: func() []byte { return nil }, Result: func() []byte { return nil },
 		})
 	}
@@ -254,8 +254,8 @@ func TestEventsOfStates(t *testing.T) {
 	}
 	s.explorer.Activate(first)
 	s.active = e
-	pinned := console.StateEvent{Ready: true, Pinned: e.Revision()}
-	s.explorer.Attempted(Attempt{Known: true, Activated: true, Revision: e.Revision(), Source: "rollback", State: pinned})
+	pinned := console.StateEvent{Ready: true, Pinned: e.Loaded().Revision}
+	s.explorer.Attempted(Attempt{Known: true, Activated: true, Revision: e.Loaded().Revision, Source: "rollback", State: pinned})
 	withdrawn := pinned
 	withdrawn.WithdrawnKey = "k1"
 	s.explorer.SetState(withdrawn)
@@ -264,7 +264,7 @@ func TestEventsOfStates(t *testing.T) {
 	for _, event := range s.explorer.Now().Events(all)[:3] {
 		got = append(got, event.Data)
 	}
-	want := []any{withdrawn, pinned, console.RevisionEvent{Revision: e.Revision(), Documents: documents(first.Manifest.Metadata), Warnings: 1, Source: "rollback"}}
+	want := []any{withdrawn, pinned, console.RevisionEvent{Revision: e.Loaded().Revision, Documents: documents(first.Manifest.Metadata), Warnings: 1, Source: "rollback"}}
 	if text(t, got) != text(t, want) {
 		t.Errorf("got %s, want %s", text(t, got), text(t, want))
 	}

@@ -36,7 +36,7 @@ func TestExplanationsAreDecisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := s.explain(decision.Access, row.request)
 			d := s.decide(t.Context(), row.request)
-			if string(e.Decision) != string(d.AppendJSON(nil)) || e.Outcome != row.outcome || e.Revision != s.active.Revision() {
+			if string(e.Decision) != string(d.AppendJSON(nil)) || e.Outcome != row.outcome || e.Revision != s.active.Loaded().Revision {
 				t.Errorf("got %s %s, want %s %s", e.Outcome, e.Decision, row.outcome, d.AppendJSON(nil))
 			}
 			var deciding []console.Step

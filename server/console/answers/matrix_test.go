@@ -217,7 +217,7 @@ func TestDocuments(t *testing.T) {
 // Two revisions of the process can be compared, with the text of their documents.
 func TestDiff(t *testing.T) {
 	s := newSite(t, policies)
-	before := s.active.Revision()
+	before := s.active.Loaded().Revision
 	if err := s.load(strings.Replace(policies, "verbs: [get, list, create]", "verbs: [get, list]", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -226,9 +226,9 @@ func TestDiff(t *testing.T) {
 	if err != nil || len(list.Revisions) != 2 || !list.Revisions[0].Active || list.Revisions[1].Revision != before {
 		t.Fatalf("got %s, %v", text(t, list), err)
 	}
-	job := s.explorer.compare([2]string{before, s.active.Revision()}) // begun by Revisions
+	job := s.explorer.compare([2]string{before, s.active.Loaded().Revision}) // begun by Revisions
 	<-job.done
-	diff, err := v.Diff(t.Context(), all, before[:12], s.active.Revision()[:12])
+	diff, err := v.Diff(t.Context(), all, before[:12], s.active.Loaded().Revision[:12])
 	if err != nil || diff.Equivalent || diff.Summary["loss"] == 0 || len(diff.Texts) != 1 {
 		t.Fatalf("got %s, %v", text(t, diff), err)
 	}

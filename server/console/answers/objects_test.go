@@ -33,7 +33,7 @@ func TestDocumentsOfABundle(t *testing.T) {
 	s.explorer.Activate(s.bundle)
 	s.explorer.past = nil
 	s.explorer.Activate(s.bundle)
-	s.explorer.Attempted(Attempt{Activated: true, Revision: s.active.Revision(), Source: "bundle"})
+	s.explorer.Attempted(Attempt{Activated: true, Revision: s.active.Loaded().Revision, Source: "bundle"})
 	v := s.explorer.Now()
 	if got := objectsOf(t, v); text(t, got) != text(t, want) || len(want) != 3 {
 		t.Errorf("got  %s\nwant %s", text(t, got), text(t, want))

@@ -23,7 +23,7 @@ func (v *viewer) Propose(ctx context.Context, c console.Caller, p *console.Propo
 		return nil, console.ErrForbidden
 	case v.x.o.Try == nil:
 		return nil, console.Errorf(console.NotReady, "this server does not compare documents that it does not serve")
-	case v.policies.Revision() == "":
+	case v.policies.Loaded().Revision == "":
 		return nil, console.Errorf(console.NotReady, "no revision is active")
 	}
 	read, list, err := v.baseOf(ctx, p)

@@ -40,7 +40,7 @@ func proposalFile(name, from, to string) console.ProposedFile {
 // removed, or all files. What is served stays.
 func TestProposals(t *testing.T) {
 	s := newSite(t, proposalDocuments)
-	served := s.active.Revision()
+	served := s.active.Loaded().Revision
 	auditor := console.Caller{SeesAll: true}
 	more := proposalFile("bind.yaml", "metadata: {name: eve, namespace: shop}", "metadata: {name: eve, namespace: stage}")
 	more.Path = "more/bind.yml"
@@ -128,7 +128,7 @@ func TestProposalsBesideABundle(t *testing.T) {
 	if _, err := s.explorer.Now().Propose(t.Context(), console.Caller{SeesAll: true}, &p); !errors.As(err, &early) || early.Reason != console.NotReady {
 		t.Errorf("before it is known which texts there are: got %v", err)
 	}
-	s.explorer.Attempted(Attempt{Activated: true, Revision: s.active.Revision(), Source: "bundle"})
+	s.explorer.Attempted(Attempt{Activated: true, Revision: s.active.Loaded().Revision, Source: "bundle"})
 	_, err := s.explorer.Now().Propose(t.Context(), console.Caller{SeesAll: true}, &p)
 	if err == nil || !strings.Contains(err.Error(), `"whole": true`) {
 		t.Errorf("got %v", err)
@@ -144,7 +144,7 @@ func TestCommitsOfRevisions(t *testing.T) {
 	s := newSite(t, proposalDocuments)
 	origin := source.Origin{Name: "policies", Commit: source.NewCommit("0123456789", "Ada", now, "Grants\n\nfor the shop")}
 	s.explorer.Activate(s.bundle)
-	s.explorer.Attempted(Attempt{Files: []source.File{}, Origins: []source.Origin{origin, {Name: "folder"}}, Activated: true, Revision: s.active.Revision()})
+	s.explorer.Attempted(Attempt{Files: []source.File{}, Origins: []source.Origin{origin, {Name: "folder"}}, Activated: true, Revision: s.active.Loaded().Revision})
 	list, err := s.explorer.Now().Revisions(console.Caller{SeesAll: true})
 	if err != nil {
 		t.Fatal(err)

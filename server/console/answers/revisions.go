@@ -48,7 +48,7 @@ func (x *Explorer) remember(now time.Time) {
 	r := x.active
 	x.past = slices.DeleteFunc(x.past, func(p *past) bool { return p.Revision.Revision == r.id })
 	policies := x.o.Current()
-	if policies.Revision() != r.id {
+	if policies.Loaded().Revision != r.id {
 		return // another one is active already
 	}
 	x.past = append(x.past, &past{
@@ -278,12 +278,12 @@ func (x *Explorer) diffOf(ctx context.Context, list [2]compared) (out *console.D
 	for i, side := range list {
 		world := statement.Of(side.policies)
 		if world == nil {
-			return nil, console.Errorf(console.NotReady, "the bundle of revision %.12s has no table of its deny policies", side.policies.Revision())
+			return nil, console.Errorf(console.NotReady, "the bundle of revision %.12s has no table of its deny policies", side.policies.Loaded().Revision)
 		}
 		decide := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
 			return judge.Of(side.policies.At(at))(ctx, point, request)
 		}
-		sides[i] = &diff.Side{World: world, Judge: decide, Source: side.source, Revision: side.policies.Revision()}
+		sides[i] = &diff.Side{World: world, Judge: decide, Source: side.source, Revision: side.policies.Loaded().Revision}
 	}
 	report, err := diff.Compare(ctx, sides[0], sides[1], diff.Options{Now: now, MaxClasses: maxClasses, SetNow: func(t time.Time) { at = t }})
 	switch {

@@ -59,7 +59,7 @@ func (k *risks) of(policies decision.Policies, now time.Time) (*riskSearch, erro
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at := dates.Of(now)
-	if k.last != nil && k.last.revision == policies.Revision() && k.last.while.Contains(at) {
+	if k.last != nil && k.last.revision == policies.Loaded().Revision && k.last.while.Contains(at) {
 		return k.last, nil
 	}
 	if k.last != nil {
@@ -73,7 +73,7 @@ func (k *risks) of(policies decision.Policies, now time.Time) (*riskSearch, erro
 	if world == nil {
 		return nil, console.Errorf(console.NotReady, "the bundle has no table of its deny policies")
 	}
-	s := &riskSearch{revision: policies.Revision(), done: make(chan struct{})}
+	s := &riskSearch{revision: policies.Loaded().Revision, done: make(chan struct{})}
 	for _, d := range world.Whole().Dated() {
 		s.while = s.while.Around(at, d.Dates)
 	}

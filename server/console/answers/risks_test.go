@@ -44,7 +44,7 @@ func (s *site) risks(q console.RisksQuery) *console.Risks {
 func TestRisks(t *testing.T) {
 	s := newSite(t, riskyDocuments)
 	r := s.risks(console.RisksQuery{})
-	if r.Total != 3 || r.Accepted != 1 || len(r.Risks) != 3 || r.Severities["low"] != 2 || r.Revision != s.active.Revision() {
+	if r.Total != 3 || r.Accepted != 1 || len(r.Risks) != 3 || r.Severities["low"] != 2 || r.Revision != s.active.Loaded().Revision {
 		t.Fatalf("got %+v", r)
 	}
 	if len(r.Codes) != 3 || r.Codes[2].Code != "risk-exec" || r.Codes[2].Accepted != 1 || r.Codes[0].Total != 1 || r.Codes[0].Can != "create or change pods" || strings.Contains(r.Codes[0].Text, "Remedy") {
@@ -177,15 +177,15 @@ func TestAcceptancesAreKept(t *testing.T) {
 		r := s.risks(console.RisksQuery{})
 		return r.Risks[len(r.Risks)-1].Accepted
 	}
-	first, revision := kept(), s.active.Revision()
+	first, revision := kept(), s.active.Loaded().Revision
 	if at = at.Add(time.Hour); first == nil || kept() != first {
 		t.Fatalf("got %p and then %p of the same texts and day", first, kept())
 	}
 	if at = at.Add(24 * time.Hour); kept() == first {
 		t.Error("a day later nothing was read again")
 	}
-	if err := s.load(strings.Replace(riskyDocuments, "writ:ignore", "writ ignores", 1)); err != nil || s.active.Revision() != revision {
-		t.Fatalf("a comment makes revision %s of %s: %v", s.active.Revision(), revision, err)
+	if err := s.load(strings.Replace(riskyDocuments, "writ:ignore", "writ ignores", 1)); err != nil || s.active.Loaded().Revision != revision {
+		t.Fatalf("a comment makes revision %s of %s: %v", s.active.Loaded().Revision, revision, err)
 	}
 	if found := kept(); found != nil {
 		t.Errorf("without the comment: got %+v", found)

@@ -90,7 +90,7 @@ func TestSecretsOfTheRepositoryAreNotShown(t *testing.T) {
 		t.Errorf("the lines are %q", mixed.Lines)
 	}
 
-	first := s.active.Revision()
+	first := s.active.Loaded().Revision
 	broken := strings.ReplaceAll(strings.ReplaceAll(repository, "verbs: [get]", "verbs: 1"), "name: t}", "name: t")
 	if s.load(broken) == nil {
 		t.Fatal("broken documents are active")
@@ -115,7 +115,7 @@ func TestSecretsOfTheRepositoryAreNotShown(t *testing.T) {
 	if err := s.load(changed); err != nil {
 		t.Fatal(err)
 	}
-	d, err := s.explorer.Now().Diff(t.Context(), all, first, s.active.Revision())
+	d, err := s.explorer.Now().Diff(t.Context(), all, first, s.active.Loaded().Revision)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,11 +153,11 @@ func TestDiagnosticsEndWithTheMistake(t *testing.T) {
 	if err != nil || files.Errors == 0 {
 		t.Fatalf("%+v, %v: want errors", files, err)
 	}
-	s.explorer.Attempted(Attempt{Known: true, Revision: s.active.Revision()}) // another change, such as of the pin
+	s.explorer.Attempted(Attempt{Known: true, Revision: s.active.Loaded().Revision}) // another change, such as of the pin
 	if files, err = s.explorer.Now().Files(all); err != nil || files.Errors == 0 {
 		t.Fatalf("%+v, %v: want the errors still", files, err)
 	}
-	s.explorer.Attempted(Attempt{Known: true, Read: true, Files: good.Files, Documents: good.Documents, Revision: s.active.Revision()})
+	s.explorer.Attempted(Attempt{Known: true, Read: true, Files: good.Files, Documents: good.Documents, Revision: s.active.Loaded().Revision})
 	if files, err = s.explorer.Now().Files(all); err != nil || files.Errors != 0 || len(files.Diagnostics) != 0 {
 		t.Errorf("%+v, %v: want no errors", files, err)
 	}

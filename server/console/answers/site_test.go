@@ -69,7 +69,7 @@ func (s *site) load(documents string) error {
 	}
 	slices.SortFunc(files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
 	result, list := s.changes.Translate(s.t.Context(), source.Snapshot{Files: files})
-	a := Attempt{Files: files, Diagnostics: list, State: console.StateEvent{Ready: true}, Revision: s.active.Revision(), Source: "documents"}
+	a := Attempt{Files: files, Diagnostics: list, State: console.StateEvent{Ready: true}, Revision: s.active.Loaded().Revision, Source: "documents"}
 	if result == nil {
 		a.Err, a.State.Degraded, a.Documents = errors.New("the documents have errors"), true, s.changes.Documents()
 		s.explorer.Attempted(a)
@@ -86,7 +86,7 @@ func (s *site) load(documents string) error {
 	}
 	s.explorer.Activate(b)
 	s.last, s.active, s.bundle = e, e, b
-	a.Documents, a.Revision, a.Activated = result.Directory.Documents(), e.Revision(), true
+	a.Documents, a.Revision, a.Activated = result.Directory.Documents(), e.Loaded().Revision, true
 	s.explorer.Attempted(a)
 	return nil
 }
@@ -100,7 +100,7 @@ func (s *site) decide(ctx context.Context, request string) decision.Decision {
 	}
 	d := s.active.Access(ctx, r)
 	s.explorer.Observe(decision.Observation{
-		Point: decision.Access, Revision: s.active.Revision(), Endpoint: "/test", Outcome: d.Settle(), Took: time.Microsecond, Matched: d.Matched,
+		Point: decision.Access, Revision: s.active.Loaded().Revision, Endpoint: "/test", Outcome: d.Settle(), Took: time.Microsecond, Matched: d.Matched,
 		Input: r.Encode, Result: func() []byte { return d.AppendJSON(nil) },
 	})
 	return d

@@ -161,7 +161,7 @@ func (v *viewer) Effective(c console.Caller, kind, target string) (*console.Effe
 	if err := v.admit(c); err != nil {
 		return nil, err
 	}
-	if v.policies.Revision() == "" {
+	if v.policies.Loaded().Revision == "" {
 		return nil, console.Errorf(console.NotReady, "no revision is loaded")
 	}
 	found, err := effective.Find(v.policies.Tables().Gateway(), effective.Query{Kind: kind, Target: target})
