@@ -10,12 +10,14 @@ import (
 
 // subjects are the users and groups that bindings name and what the restrictions of their
 // rules read, for projections, which look up all subjects of each request. An entry is a
-// hash and, in its lowest byte, a tables.Reads, so that a look-up reads one line of memory.
+// hash and, in its lowest byte, a tables.Reads, so that a look-up reads one line of memory. Most find
+// nothing, which the filter says in a sixteenth of the memory: the CPU's caches hold it.
 //
 // Two subjects with one hash share an entry, and an entry is never removed. Both make the
 // projection keep a name that it need not keep, which does no harm.
 type subjects struct {
 	entries     []uint64 // zero is free; half of them are, and their number is a power of two
+	filter      []uint64 // four bits for each entry; those of hashes in entries are set
 	used, stale int      // stale counts removed subjects whose entries are still there
 }
 
@@ -66,8 +68,13 @@ func (s *subjects) at(hash uint64) int {
 	return i
 }
 
+// word returns the word of the filter that has the bit of a hash.
+func (s *subjects) word(hash uint64) *uint64 { return &s.filter[hash>>30&uint64(len(s.filter)-1)] }
+
+func bitOf(hash uint64) uint64 { return 1 << (hash >> 57 & 63) }
+
 func (s *subjects) find(hash uint64) (tables.Reads, bool) {
-	if len(s.entries) == 0 {
+	if len(s.entries) == 0 || *s.word(hash)&bitOf(hash) == 0 {
 		return 0, false
 	}
 	entry := s.entries[s.at(hash)]
@@ -82,6 +89,7 @@ func (s *subjects) add(hash uint64, reads tables.Reads) {
 	i := s.at(hash)
 	if s.entries[i] == 0 {
 		s.entries[i] = hash &^ readsMask
+		*s.word(hash) |= bitOf(hash)
 		s.used++
 	}
 	s.entries[i] |= uint64(reads)
@@ -90,16 +98,18 @@ func (s *subjects) add(hash uint64, reads tables.Reads) {
 func (s *subjects) grow() {
 	old := s.entries
 	s.entries = make([]uint64, max(16, 2*len(old)))
+	s.filter = make([]uint64, len(s.entries)/16)
 	for _, entry := range old {
 		if entry != 0 {
 			s.entries[s.at(entry)] = entry
+			*s.word(entry) |= bitOf(entry)
 		}
 	}
 }
 
 // clone returns a copy to be changed.
 func (s *subjects) clone() *subjects {
-	return &subjects{slices.Clone(s.entries), s.used, s.stale}
+	return &subjects{slices.Clone(s.entries), slices.Clone(s.filter), s.used, s.stale}
 }
 
 // IsChanged reports whether the rules of a subject may differ from those in another tree. Trees
