@@ -86,15 +86,18 @@ func httpRequest(http *authv3.AttributeContext_HttpRequest) (map[string]any, *de
 	if raw := http.GetRawBody(); body == "" && utf8.Valid(raw) {
 		body = string(raw)
 	}
-	for key, text := range map[string]string{
-		"id": http.GetId(), "scheme": http.GetScheme(), "protocol": http.GetProtocol(),
-		"query": http.GetQuery(), "fragment": http.GetFragment(), "body": body,
-	} {
-		if text != "" {
-			r[key] = text
+	addTexts(r, [2]string{"id", http.GetId()}, [2]string{"scheme", http.GetScheme()}, [2]string{"protocol", http.GetProtocol()},
+		[2]string{"query", http.GetQuery()}, [2]string{"fragment", http.GetFragment()}, [2]string{"body", body})
+	return r, nil
+}
+
+// addTexts adds pairs of keys and texts that are not empty.
+func addTexts(r map[string]any, pairs ...[2]string) {
+	for _, pair := range pairs {
+		if pair[1] != "" {
+			r[pair[0]] = pair[1]
 		}
 	}
-	return r, nil
 }
 
 var (
@@ -106,7 +109,7 @@ var (
 // them one by one in the header map. The map of joined ones has no order: of two names
 // that are the same in lower case, neither value is the one that counts.
 func headers(http *authv3.AttributeContext_HttpRequest) (map[string]any, *decision.InvalidRequest) {
-	all := make(map[string]any)
+	all := make(map[string]any, len(http.GetHeaders()))
 	for name, value := range http.GetHeaders() {
 		name = strings.ToLower(name)
 		if all[name] != nil {
@@ -139,13 +142,7 @@ func peer(p *authv3.AttributeContext_Peer) map[string]any {
 			r["port"] = number(int64(port))
 		}
 	}
-	for key, text := range map[string]string{
-		"principal": p.GetPrincipal(), "service": p.GetService(), "certificate": p.GetCertificate(),
-	} {
-		if text != "" {
-			r[key] = text
-		}
-	}
+	addTexts(r, [2]string{"principal", p.GetPrincipal()}, [2]string{"service", p.GetService()}, [2]string{"certificate", p.GetCertificate()})
 	if labels := p.GetLabels(); len(labels) > 0 {
 		all := make(map[string]any, len(labels))
 		for key, value := range labels {
