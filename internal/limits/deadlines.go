@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -80,10 +81,7 @@ type timed struct {
 
 // SetDeadline implements net.Conn.
 func (c *timed) SetDeadline(t time.Time) error {
-	if err := c.SetReadDeadline(t); err != nil {
-		return err
-	}
-	return c.SetWriteDeadline(t)
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // SetReadDeadline implements net.Conn.

@@ -114,25 +114,20 @@ func isTextMap(value Attribute) bool {
 }
 
 // URLPath returns the path without its query.
-func (r *GatewayRequest) URLPath() string {
-	request := r.Attribute("request")
-	if path, ok := request.Member("url_path").Text(); ok {
-		return path
-	}
-	whole, _ := request.Member("path").Text()
-	path, _, _ := strings.Cut(whole, "?")
-	return path
-}
+func (r *GatewayRequest) URLPath() string { return r.part("url_path", 0) }
 
 // Query returns the query, which may be part of the path.
-func (r *GatewayRequest) Query() string {
+func (r *GatewayRequest) Query() string { return r.part("query", 1) }
+
+// part returns a member of the request, or else the part of its path before or after the "?".
+func (r *GatewayRequest) part(name string, at int) string {
 	request := r.Attribute("request")
-	if query, ok := request.Member("query").Text(); ok {
-		return query
+	if text, ok := request.Member(name).Text(); ok {
+		return text
 	}
 	whole, _ := request.Member("path").Text()
-	_, query, _ := strings.Cut(whole, "?")
-	return query
+	path, query, _ := strings.Cut(whole, "?")
+	return [...]string{path, query}[at]
 }
 
 // Attribute is a value of a gateway request: a part of the body that it was sent in, or what
