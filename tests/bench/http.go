@@ -168,7 +168,7 @@ type measured struct {
 }
 
 // perTurn is how many requests a turn has.
-const perTurn = 2000
+const perTurn = 5000
 
 // start starts the server and fills its caches. Slow peers get fewer requests.
 func (m *measured) start(o options) (err error) {
@@ -179,10 +179,14 @@ func (m *measured) start(o options) (err error) {
 		first = 8 * connections
 		most  = 6 * time.Second // of all turns
 	)
-	began := time.Now()
-	if _, err = m.child.load(m.peer.bodies, first); err == nil {
-		m.total = min(2*o.rounds*o.requests, max(first, int(most/(time.Since(began)/first+1))))
-		_, err = m.child.load(m.peer.bodies, min(o.requests, m.total))
+	m.total = first
+	for _, n := range []int{first, o.requests} { // the first requests are slower than all others
+		n = min(n, m.total)
+		began := time.Now()
+		if _, err = m.child.load(m.peer.bodies, n); err != nil {
+			break
+		}
+		m.total = min(2*o.rounds*o.requests, max(first, int(most/(time.Since(began)/time.Duration(n)+1))))
 	}
 	if err != nil {
 		m.child.stop()

@@ -63,7 +63,7 @@ on %[3]s. The load average before was %[4]s.
 
 %[5]s
 CPU time is that of the server process. Ratios are of figures of this run, of each of which the
-smallest of the rounds is shown. Over HTTP the servers take turns of 2,000 requests, and a figure is
+smallest of the rounds is shown. Over HTTP the servers take turns of 5,000 requests, and a figure is
 that of all turns together. Servers run on the machine that sends the requests.
 [PROFILES.md](PROFILES.md) has where the time and the memory go, and why goals are missed.
 
