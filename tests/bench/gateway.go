@@ -153,6 +153,7 @@ func cachedPoints(r *results, o options) error {
 		goalOf := func(point string) string { return fmt.Sprintf(goalCached, point) }
 		return overHTTP(r, w, []peer{
 			{name: "floor: net/http that reads the body", command: []string{self, "-floor", addressWord}, bodies: rawBodies("/plain", reviews)},
+			{name: "floor: the least of a cached answer", command: []string{self, "-least", addressWord}, bodies: rawBodies("/v1/decisions/access", reviews)},
 			{name: "access, cached", goal: goalOf("access"), command: serve, bodies: rawBodies("/v1/decisions/access", reviews)},
 			{name: "gateway, cached", goal: goalOf("gateway"), command: serve, bodies: rawBodies("/v1/decisions/gateway", gateways)},
 			{name: "visibility, cached", goal: goalOf("visibility"), command: serve, bodies: rawBodies("/v1/decisions/visibility", views)},

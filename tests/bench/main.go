@@ -23,7 +23,8 @@ type options struct {
 	writ, opa, kubernetes string
 	rounds, requests      int
 	files, events         int
-	floor, results, pages string
+	floor, least, results string
+	pages                 string
 	sessions              int
 	proofs, reach         bool
 }
@@ -44,6 +45,7 @@ func main() {
 	flag.IntVar(&o.sessions, "sessions", 0, "number of roles and bindings beside which sessions are measured, and nothing else")
 	flag.BoolVar(&o.proofs, "verify", false, "measure the proofs of assertions, and nothing else")
 	flag.BoolVar(&o.reach, "reach", false, "measure paths to administrators and smaller documents, and nothing else")
+	flag.StringVar(&o.least, "least", "", "serve the least that a cached answer does on this address instead of measuring")
 	flag.StringVar(&o.floor, "floor", "", "serve the floors on this address instead of measuring")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -55,6 +57,9 @@ func main() {
 func run(o options) error {
 	if o.floor != "" {
 		return serveFloor(o.floor)
+	}
+	if o.least != "" {
+		return serveLeast(o.least)
 	}
 	if o.sessions > 0 {
 		r := newResults()
