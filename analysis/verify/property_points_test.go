@@ -41,7 +41,7 @@ var monitoring = pointWorld{
 		for i := range 4 {
 			var rules []any
 			for range w.IntN(3) {
-				selector := w.choose(object{"matchNames": []any{w.Pick("prod-1", "dev-1")}}, object{"matchPattern": w.Pick("^prod-", "1$", "dev")}, object{"matchLabels": object{"env": w.Pick("prod", "dev")}})
+				selector := w.choose(object{"matchNames": []any{w.Pick("prod-1", "dev-1")}}, object{"matchPattern": w.Pick("^prod-", "1$", "dev", "(?i)^DEV", "^(?i)k$", "^[ -~]*$", "[^a-z0-9-]")}, object{"matchLabels": object{"env": w.Pick("prod", "dev")}})
 				rule := object{"selector": selector}
 				if w.IntN(3) == 0 {
 					rule["permissions"] = object{"view": w.IntN(3) > 0, "viewMetrics": w.IntN(2) == 0}
@@ -80,7 +80,7 @@ var monitoring = pointWorld{
 	},
 	request: func(w writer) object {
 		r := object{"user": w.Pick("u0", "u1", "else", "system:serviceaccount:ns:bot"), "groups": []string{w.Pick("g0", "g1", "g2")}, "action": w.Pick("view", "viewMetrics"), "type": w.Pick("", "pods", "nodes", "pvc", "other"),
-			"cluster": object{"name": w.Pick("prod-1", "prod-2", "dev-1", "lab", "zzz"), "labels": map[string]string{w.Pick("env", "x"): w.Pick("prod", "dev", "qa")}}}
+			"cluster": object{"name": w.Pick("prod-1", "prod-2", "dev-1", "lab", "zzz", "Dev-2", "k", "K", "\u212a", "é"), "labels": map[string]string{w.Pick("env", "x"): w.Pick("prod", "dev", "qa")}}}
 		if w.IntN(4) == 0 {
 			r["serviceAccount"] = object{"namespace": "ns", "name": "bot"}
 		}
@@ -113,11 +113,14 @@ var traffic = pointWorld{
 			var rules []any
 			for j := range 1 + w.IntN(3) {
 				match := object{"path": object{"type": w.Pick("Exact", "PathPrefix"), "value": w.Pick("/a", "/a/b", "/", "/c")}}
+				if w.IntN(4) == 0 {
+					match["path"] = object{"type": "RegularExpression", "value": w.Pick("(?i)/A", "/[^b]*", "/a.*|/c", "/[ -~]*")}
+				}
 				if w.IntN(3) == 0 {
 					match["method"] = w.Pick("GET", "POST")
 				}
 				if w.IntN(3) == 0 {
-					match["headers"] = []any{object{"name": "X-Team", "value": w.Pick("a", "b")}}
+					match["headers"] = []any{w.choose(object{"name": "X-Team", "value": w.Pick("a", "b")}, object{"name": "X-Team", "type": "RegularExpression", "value": w.Pick("(?i)B", "[^a]")})}
 				}
 				rules = append(rules, object{"name": fmt.Sprint("r", j), "matches": []any{match}})
 			}
@@ -132,7 +135,7 @@ var traffic = pointWorld{
 				spec := object{"targetRef": object{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": name}, "rules": object{"authentication": authentication}}
 				if w.IntN(3) == 0 {
 					spec["rules"].(object)["authorization"] = object{"x": object{"patternMatching": object{"patterns": []any{
-						w.choose(object{"selector": "auth.identity.sub", "operator": "eq", "value": "alice"}, object{"predicate": "request.headers['x-team'] == 'a'"})}}}}
+						w.choose(object{"selector": "auth.identity.sub", "operator": "eq", "value": "alice"}, object{"selector": "auth.identity.sub", "operator": "matches", "value": w.Pick("(?i)^ALICE$", "[^a-z]")}, object{"predicate": "request.headers['x-team'] == 'a'"})}}}}
 				}
 				out = append(out, documentOf("AuthPolicy", object{"apiVersion": "kuadrant.io/v1", "metadata": object{"name": name, "namespace": "ns"}, "spec": spec}))
 			}
@@ -164,12 +167,12 @@ var traffic = pointWorld{
 	request: func(w writer) object {
 		headers := map[string]string{}
 		if w.IntN(2) == 0 {
-			headers["x-team"] = w.Pick("a", "b", "c")
+			headers["x-team"] = w.Pick("a", "b", "c", "B")
 		}
 		r := object{"gateway": object{"namespace": "net", "name": "edge"}, "request": object{"host": w.Pick("a.example", "b.example", "c.example", "B.example", "other"), "method": w.Pick("GET", "POST", "PUT"),
-			"path": w.Pick("/a", "/a/b", "/a/b/c", "/", "/c", "/d"), "headers": headers}}
+			"path": w.Pick("/a", "/a/b", "/a/b/c", "/", "/c", "/d", "/A", "/é"), "headers": headers}}
 		if w.IntN(2) == 0 {
-			r["auth"] = object{"identity": object{"sub": w.Pick("alice", "bob")}}
+			r["auth"] = object{"identity": object{"sub": w.Pick("alice", "bob", "Alice")}}
 		}
 		return r
 	},

@@ -13,7 +13,7 @@ var (
 	gatePrefixes = append([]string{"/books/"}, gatePaths...)
 	// Regular expressions with something that they match.
 	pathExpressions  = map[string]string{"/books/[0-9]+": "/books/7", "/b.*": "/bookshop", "/books|/x": "/x", "/(a|b).*/.*": "/a.b/c"}
-	valueExpressions = map[string]string{"^a.*$": "ab", "^(a|b)$": "b"}
+	valueExpressions = map[string]string{"^a.*$": "ab", "^(a|b)$": "b", "(?i)^A$": "a", "[^a-z]": "B"}
 
 	// What selectors find in some requests, with values to compare it with.
 	selections = map[string][]string{
@@ -21,11 +21,11 @@ var (
 		"request.path":                                         {"/books", "/books/7", "^/b", "?", `\?`},
 		"request.url_path":                                     gatePaths,
 		"request.query":                                        {"", "a=1", "a"},
-		"request.headers.x-tenant":                             {"", "a", "b", "^a"},
+		"request.headers.x-tenant":                             {"", "a", "b", "^a", "(?i)^B$"},
 		"context.request.http.method":                          gateMethods,
 		"context.source.address":                               {"10.0.0.9", `^10\.`},
 		"source.address":                                       {"10.0.0.9", "", "192"},
-		"auth.identity.sub":                                    {"alice", "bob", "", "b$"},
+		"auth.identity.sub":                                    {"alice", "bob", "", "b$", "(?i)^ALICE$", "[^ -~]"},
 		"auth.identity.groups":                                 {"dev", "ops", `["dev"]`, `["ops","dev"]`, "[]"},
 		"auth.identity.groups.0":                               {"dev", "ops", ""},
 		"auth.identity.groups.9":                               {"dev", ""},

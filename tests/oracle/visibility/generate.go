@@ -16,8 +16,8 @@ var (
 	viewNames      = []string{"a", "a-1", "a.1", "a0", "aa", "b", "z", "x-y", "0", "u.nal", "p--q"}
 	viewNamespaces = []string{"", "", "a", "a-b", "team-a", "team-b", "z"}
 
-	viewClusters   = []string{"prod-eu-1", "nonprod-1", "dev", "edge.1", "prod-eu-1\n", "ünï", "Dev", "prod-*"}
-	viewPatterns   = []string{"prod", "^prod-", "^prod-eu-1$", ".*", ".", "(?i)DEV", "^dev$", "eu|edge", `\d$`, "ü", "^$", `^edge\.1$`, "[a-d]e"}
+	viewClusters   = []string{"prod-eu-1", "nonprod-1", "dev", "edge.1", "prod-eu-1\n", "ünï", "Dev", "prod-*", "\u212a1"}
+	viewPatterns   = []string{"prod", "^prod-", "^prod-eu-1$", ".*", ".", "(?i)DEV", "^dev$", "eu|edge", `\d$`, "ü", "^$", `^edge\.1$`, "[a-d]e", "(?i)e", "(?i)^k1$", "^[ -~]*$", "[^a-z]"}
 	viewTimes      = []string{"2026-03-01T12:00:00Z", "2026-03-01T12:00:00.5Z", "2026-03-01T12:00:00.500+00:00", "2026-03-01T13:30:00+01:30", "2026-03-01T11:59:59.999999999Z"}
 	wrongTimes     = []string{"2026-03-01", "2026-03-01T12:00:00", "2026-03-01 12:00:00Z", "2026-13-01T00:00:00Z", "soon", "2026-02-30T00:00:00Z"}
 	standardTypes  = []string{"nodes", "namespaces", "operators", "pods", "alerts", "events"}
@@ -278,7 +278,7 @@ func (g *generator) filter(field string) *AggregationFilter {
 	case "in":
 		f.Value = g.One([]string{"Bound,Failed", "[ Bound , 1 ]", "true, false", "[0.25,1000]", " web ,x", "[app-1]", "1", "[]x", "", "[]", "a,,b", ",", "10.0,1e3", "1000,true", "x,y"})
 	case "matches":
-		f.Value = g.One([]string{"^B", "o", "^$", `^\d+$`, "(?i)FAIL", ".", "^a.b$", "1|true"})
+		f.Value = g.One([]string{"^B", "o", "^$", `^\d+$`, "(?i)FAIL", ".", "^a.b$", "1|true", "(?i)b", "[^ -~]"})
 	default:
 		f.Value = g.One([]string{"Bound", "Bound", "1", "1.0", "1.0", "10", "10.0", "1000.0", "1.0", "1.00", "1e3", "true", "o", "B", "app-1", "web", "0.25", "d", "20.50", "-0", "ü", "", "+1", "01", "1000"})
 	}
