@@ -171,11 +171,14 @@ func appendAttribute(b []byte, value decision.Attribute) []byte {
 	return append(value.AppendJSON(b), '\n')
 }
 
-// appendMember appends a scalar member; an absent one is as null.
+// appendMember appends a scalar member; an absent one is as null, which most are.
 func appendMember(b []byte, object decision.Attribute, name string) []byte {
 	value := object.Member(name)
 	if text, ok := value.Text(); ok {
 		return appendText(b, text)
+	}
+	if value.IsNull() {
+		return append(b, unnamed)
 	}
 	return appendAttribute(append(b, absent), value)
 }
