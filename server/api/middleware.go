@@ -107,7 +107,7 @@ func (w *wrapper) trace(c *gin.Context, pattern string) func() {
 	}
 	c.Request = c.Request.WithContext(ctx)
 	return func() {
-		end(c.Writer.Status(), revisionOf(c.Writer.Header()))
+		end(c.Writer.Status(), c.Writer.Header().Get(exchange.RevisionHeader))
 	}
 }
 
@@ -152,19 +152,11 @@ func (w *wrapper) log(c *gin.Context, d *route, status int, began time.Time) {
 		slog.String("path", exchange.Line(c.Request.URL.Path, 200)), slog.Int("status", status),
 		slog.String("from", c.Request.RemoteAddr), slog.Duration("took", time.Since(began)),
 	}
-	if revision := revisionOf(c.Writer.Header()); revision != "" {
+	if revision := c.Writer.Header().Get(exchange.RevisionHeader); revision != "" {
 		attributes = append(attributes, slog.String("revision", revision))
 	}
 	if id := trace.ID(c.Request.Header["Traceparent"]); id != "" {
 		attributes = append(attributes, slog.String("trace", id))
 	}
 	logger.LogAttrs(ctx, level, "request", append(attributes, decision.TrailOf(ctx).Attributes()...)...)
-}
-
-// revisionOf is the revision that answered; empty if the answer does not depend on one.
-func revisionOf(header http.Header) string {
-	if values := header[exchange.RevisionHeader]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
 }
