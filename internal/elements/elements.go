@@ -14,6 +14,14 @@ func Map[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
+// NotNil returns a list, and an empty one for nil: JSON has [] for it and not null.
+func NotNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // Filter returns the elements that fit, in order, and nil if none does. The list stays as it
 // was; slices.DeleteFunc changes its list.
 func Filter[T any](list []T, fits func(T) bool) []T {

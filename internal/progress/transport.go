@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 )
@@ -10,9 +11,7 @@ import (
 // reported: they may be secret. The transport is safe for concurrent use if next is. Nil means
 // http.DefaultTransport.
 func Transport(next http.RoundTripper) http.RoundTripper {
-	if next == nil {
-		next = http.DefaultTransport
-	}
+	next = cmp.Or(next, http.DefaultTransport)
 	return transport{next}
 }
 
