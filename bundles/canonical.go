@@ -2,7 +2,6 @@ package bundles
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -102,9 +101,5 @@ func appendText(out []byte, text string) []byte {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' }) {
 		return append(append(append(out, '"'), text...), '"')
 	}
-	var encoded bytes.Buffer
-	encoder := json.NewEncoder(&encoded)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string always has a JSON form
-	return append(out, bytes.TrimSuffix(encoded.Bytes(), []byte("\n"))...)
+	return append(out, jsontext.Encode(text)...)
 }

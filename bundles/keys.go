@@ -237,10 +237,7 @@ func checkAlgorithm(algorithm string, public crypto.PublicKey) error {
 
 // suggest returns the end of a message: a question with the most similar name, or all names.
 func suggest(got string, known []string) string {
-	if near := diag.Suggest(got, known); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return "must be one of " + strings.Join(known, ", ")
+	return diag.Meant(got, known, "must be one of "+strings.Join(known, ", "))
 }
 
 // parsePublicKey parses the PEM forms that OPA accepts. It returns an error for a private

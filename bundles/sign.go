@@ -79,9 +79,7 @@ func newSigningKey(content []byte, o SigningOptions) (*SigningKey, error) {
 		}
 	}
 	key.id = cmp.Or(key.id, defaultKeyID)
-	if key.algorithm == "" {
-		key.algorithm = defaultAlgorithm(public)
-	}
+	key.algorithm = cmp.Or(key.algorithm, defaultAlgorithm(public))
 	if err := checkAlgorithm(key.algorithm, public); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/settings"
@@ -30,11 +31,7 @@ type skipped struct {
 }
 
 func skippedOf(list []skipped) []syntax.Skipped {
-	out := make([]syntax.Skipped, len(list))
-	for i, s := range list {
-		out[i] = s.Skipped
-	}
-	return out
+	return elements.Map(list, func(s skipped) syntax.Skipped { return s.Skipped })
 }
 
 // state combines the settings of the sources with the options, which take precedence. An

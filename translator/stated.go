@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 )
 
@@ -86,10 +87,6 @@ test_table[member] if {
 	for _, member := range names {
 		fmt.Fprintf(&out, "\n_members[%s] := %s\n", regotext.Quote(member), stated[member][0])
 	}
-	out.WriteString("\n_hashes := {\n")
-	for _, member := range names {
-		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(member), stated[member][1])
-	}
-	out.WriteString("}\n")
+	emit.WriteRows(&out, "_hashes", names, func(member string) (string, any) { return member, stated[member][1] })
 	return out.Bytes()
 }

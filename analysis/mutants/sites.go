@@ -208,7 +208,7 @@ func (s *site) content() []byte {
 		n = n.Content[i]
 	}
 	s.apply(value{n})
-	return write(f.Content.Bytes(), f.documents, s.document.root, root)
+	return write(f.Path, f.Content.Bytes(), f.documents[s.document.root], root)
 }
 
 // source returns the line that is changed.

@@ -7,12 +7,12 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // value is a part of a document. The zero value is absent.
@@ -201,76 +201,28 @@ func render(out *bytes.Buffer, n *yaml.Node) {
 	}
 }
 
-// write returns a file with its documents as they are, except the one at an index. Where the
-// lines of that one are not those of a part between markers, all are written anew.
-func write(content []byte, documents []*yaml.Node, at int, changed *yaml.Node) []byte {
+// write returns a file in which a document is another one. All else stays on its line.
+func write(name string, content []byte, document, changed *yaml.Node) []byte {
+	parts, _ := syntax.Parts(name, content) // the file is one that compiles
+	at := slices.IndexFunc(parts, func(p syntax.Part) bool { return p.Root != nil && p.Root.Line == document.Line })
+	if at < 0 {
+		return content
+	}
+	before, own := content[:parts[at].Start], content[parts[at].Start:parts[at].End]
 	var out bytes.Buffer
-	starts := make([]int, len(documents))
-	for i, d := range documents {
-		starts[i] = d.Line
+	out.Write(before)
+	if bytes.HasPrefix(own, []byte("---")) {
+		out.WriteString("--- ")
 	}
-	lines := strings.SplitAfter(string(content), "\n")
-	if begin, end, ok := part(lines, starts, at); ok {
-		for _, line := range lines[:begin] {
-			out.WriteString(line)
-		}
-		for line := begin + 1; line < starts[at]; line++ {
-			out.WriteByte('\n')
-		}
-		render(&out, changed)
-		for line := starts[at]; line <= end; line++ {
-			out.WriteByte('\n')
-		}
-		for _, line := range lines[end:] {
-			out.WriteString(line)
-		}
-		return out.Bytes()
+	line := 1 + bytes.Count(before, []byte("\n"))
+	end := line + bytes.Count(own, []byte("\n"))
+	for ; line < document.Line; line++ {
+		out.WriteByte('\n')
 	}
-	line := 1
-	for i, d := range documents {
-		if i == at {
-			d = changed
-		}
-		if i > 0 && !bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
-			out.WriteString("\n---")
-			line++
-		}
-		for ; line < starts[i]; line++ {
-			out.WriteByte('\n')
-		}
-		if i > 0 {
-			out.WriteByte('\n')
-			line++
-		}
-		render(&out, d)
+	render(&out, changed)
+	for ; line < end; line++ {
+		out.WriteByte('\n')
 	}
-	out.WriteByte('\n')
+	out.Write(content[parts[at].End:])
 	return out.Bytes()
-}
-
-// part returns the lines between markers that have only the document at an index.
-func part(lines []string, starts []int, at int) (begin, end int, ok bool) {
-	isMarker := func(line string) bool { return strings.HasPrefix(line, "---") || strings.HasPrefix(line, "...") }
-	begin, end = 0, len(lines)
-	for i := starts[at] - 2; i >= 0; i-- {
-		if isMarker(lines[i]) {
-			begin = i + 1
-			break
-		}
-	}
-	for i := starts[at] - 1; i < len(lines); i++ {
-		if isMarker(lines[i]) {
-			end = i
-			break
-		}
-	}
-	for i, start := range starts {
-		if i != at && start > begin && start <= end {
-			return 0, 0, false
-		}
-	}
-	if isMarker(lines[starts[at]-1]) { // "--- {...}"
-		return 0, 0, false
-	}
-	return begin, end, true
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -150,17 +151,13 @@ func (c *Config) addService(name string, config any) error {
 }
 
 func (c *Config) setBundle(name string, b *bundleConfig) error {
-	if b == nil {
-		b = &bundleConfig{}
-	}
+	b = cmp.Or(b, &bundleConfig{})
 	if b.Service == "" && len(c.services) == 1 {
 		for only := range c.services {
 			b.Service = only
 		}
 	}
-	if b.Resource == "" {
-		b.Resource = "bundles/" + name
-	}
+	b.Resource = cmp.Or(b.Resource, "bundles/"+name)
 	if c.services[b.Service] == nil {
 		return fmt.Errorf("service %q is not one of the services", b.Service)
 	}
@@ -173,9 +170,7 @@ func (c *Config) setBundle(name string, b *bundleConfig) error {
 
 // resolve returns the service of a location, which may be nil, and the location.
 func (c *Config) resolve(location string) (*service, string, error) {
-	if c == nil {
-		c = &Config{}
-	}
+	c = cmp.Or(c, &Config{})
 	if location == "" {
 		if c.bundle == nil {
 			return nil, "", errors.New("no location of a bundle")

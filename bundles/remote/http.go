@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +27,7 @@ type httpOrigin struct {
 const holdsType = "application/vnd.openpolicyagent.bundles"
 
 func newHTTPOrigin(location string, s *service, o Options) (*httpOrigin, error) {
-	if s == nil {
-		s = bare(location)
-	}
+	s = cmp.Or(s, bare(location))
 	client, err := s.client(o.Wait)
 	if err != nil {
 		return nil, err

@@ -192,10 +192,7 @@ func checkSubjectGroup(d *syntax.Decoder, kind, group *syntax.Node) bool {
 	case "ServiceAccount":
 		want = ""
 	default:
-		hint := "write User, Group or ServiceAccount"
-		if near := diag.Suggest(kind.Value, []string{"User", "Group", "ServiceAccount"}); near != "" {
-			hint = "did you mean " + syntax.Quote(near) + "?"
-		}
+		hint := diag.Meant(kind.Value, []string{"User", "Group", "ServiceAccount"}, "write User, Group or ServiceAccount")
 		d.Fail(kind, diag.BadValue, hint, "subject kind %s is not known", syntax.Quote(kind.Value))
 		return false
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	_ "embed"
 	"time"
 
@@ -151,9 +152,7 @@ func decodeOriginReference(d *syntax.Decoder, c *syntax.Cursor, b *OriginBinding
 		c.Fail(c.Field("referencesGlobalRole").Key, diag.RoleReference, "write the namespace into roleRef", "referencesGlobalRole beside roleRef: a binding names its role once")
 	case ref == nil && name == nil:
 		at := c.At
-		if globalAt != nil {
-			at = globalAt
-		}
+		at = cmp.Or(globalAt, at)
 		c.Fail(at, diag.RoleReference, "write roleRef: {namespace: NAMESPACE, name: ROLE}", "RoleBinding %s names no role: it has neither roleRef nor roleName", syntax.Quote(b.Name))
 	case ref != nil:
 		return decodeOriginRoleRef(d, c, b)

@@ -24,9 +24,7 @@ func decodeOriginPolicy(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, id
 func decodeOriginPolicyBinding(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, identified bool) {
 	p := &OriginPolicyBinding{Header: h}
 	if ref := c.Mapping("policyRef"); ref != nil {
-		if n := ref.Required("namespace"); n != nil {
-			p.RefNamespace = d.Text(n)
-		}
+		p.RefNamespace = d.Text(ref.Required("namespace"))
 		if n := ref.Text("name"); n != nil && d.CheckReferredName(n, "policyRef.name") {
 			p.RefName = d.Text(n)
 		}

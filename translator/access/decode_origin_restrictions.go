@@ -71,10 +71,7 @@ func decodeRestrictionKind(d *syntax.Decoder, c *syntax.Cursor, kind *syntax.Nod
 	case slices.Contains(restrictionKeys, kind.Value):
 		c.Fail(kind, diag.UnknownRestriction, "write "+kind.Value+": [...]", "%s is a key, not a kind", syntax.Quote(kind.Value))
 	case !syntax.IsIdentifier(kind.Value):
-		hint := ""
-		if near := diag.Suggest(kind.Value, []string{sameMinionRestriction}); near != "" {
-			hint = "did you mean " + syntax.Quote(near) + "?"
-		}
+		hint := diag.Meant(kind.Value, []string{sameMinionRestriction}, "")
 		c.Fail(kind, diag.UnknownRestriction, hint, "restriction %s is not known, and no extension can have that name", syntax.Quote(kind.Value))
 	default:
 		decodeParameters(d, c, r)
@@ -108,10 +105,7 @@ func warnOfUnknownKeys(d *syntax.Decoder, n *syntax.Node) {
 			continue
 		}
 		seen = append(seen, path[1])
-		hint := "the keys are " + strings.Join(vocabulary.RequestKeys, ", ")
-		if near := diag.Suggest(path[1], vocabulary.RequestKeys); near != "" {
-			hint = "did you mean " + syntax.Quote(near) + "?"
-		}
+		hint := diag.Meant(path[1], vocabulary.RequestKeys, "the keys are "+strings.Join(vocabulary.RequestKeys, ", "))
 		d.Warn(n, diag.UnknownAttribute, hint, "a request has no key %s: what reads it is undecidable", syntax.Quote(path[1]))
 	}
 }

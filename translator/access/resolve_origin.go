@@ -211,9 +211,7 @@ func (r *resolver) extensionReference(kind syntax.Text, declared map[string]bool
 		d.Message = fmt.Sprintf("package writ.extensions.%s has no function holds of two arguments", kind.Value)
 		d.Hint = "define holds(request, params)"
 	} else if r.MaySuggest() {
-		if close := diag.Suggest(kind.Value, append(slices.Sorted(maps.Keys(declared)), extension.SameMinion)); close != "" {
-			d.Hint = fmt.Sprintf("did you mean %q?", close)
-		}
+		d.Hint = diag.Meant(kind.Value, append(slices.Sorted(maps.Keys(declared)), extension.SameMinion), d.Hint)
 	}
 	r.List.Add(d)
 }

@@ -2,10 +2,12 @@ package access
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
@@ -179,9 +181,7 @@ func testModule(name string, role tables.Role, rows []testRow) []byte {
 	if slices.ContainsFunc(rows, func(r testRow) bool { return r.Now != nil }) {
 		clock = " with time.now_ns as row.now"
 		for i := range rows {
-			if rows[i].Now == nil { // at any time
-				rows[i].Now = new(dates.Instant)
-			}
+			rows[i].Now = cmp.Or(rows[i].Now, new(dates.Instant)) // at any time
 		}
 	}
 	fmt.Fprintf(&out, `# METADATA
@@ -211,20 +211,8 @@ test_neighbour[note] if {
 	not _decides(row)
 }
 `, regotext.Comment(role.Source), regotext.Quote(name+"_test"), clock)
-	writeRows(&out, "_decisive", rows, true)
-	writeRows(&out, "_neighbours", rows, false)
+	noted := func(row testRow) (string, any) { return row.note, row }
+	emit.WriteRows(&out, "_decisive", elements.Filter(rows, func(row testRow) bool { return row.decides }), noted)
+	emit.WriteRows(&out, "_neighbours", elements.Filter(rows, func(row testRow) bool { return !row.decides }), noted)
 	return out.Bytes()
-}
-
-// writeRows writes the rows with the given value of decides as one object by note. A JSON
-// text is a constant in Rego.
-func writeRows(out *bytes.Buffer, name string, rows []testRow, decides bool) {
-	fmt.Fprintf(out, "\n%s := {\n", name)
-	for _, row := range rows {
-		if row.decides != decides {
-			continue
-		}
-		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
-	}
-	out.WriteString("}\n")
 }

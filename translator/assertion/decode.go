@@ -75,14 +75,9 @@ func decodeSpec(d *syntax.Decoder, c *syntax.Cursor, doc *Document) {
 		point = n.Value
 	}
 	apart := decodeApart(d, c)
-	items, at := c.List("assertions")
-	switch {
-	case c.Value("assertions") == nil:
-		c.Missing("assertions", "")
-	case at != nil && len(items) == 0:
-		c.Fail(c.Field("assertions").Key, diag.Missing, "", "assertions of spec is empty")
-	case len(items) > maxAssertions:
-		c.Fail(at, diag.TooLarge, "", "assertions has %d entries: must have at most %d", len(items), maxAssertions)
+	items := c.RequiredList("assertions")
+	if len(items) > maxAssertions {
+		c.Fail(c.Value("assertions"), diag.TooLarge, "", "assertions has %d entries: must have at most %d", len(items), maxAssertions)
 		items = nil
 	}
 	first := make(map[string]*syntax.Node)
@@ -501,9 +496,7 @@ func (o *one) exceptions() {
 				e.Until = *at
 			}
 		}
-		if reason := c.Required("reason"); reason != nil {
-			e.Reason = reason.Value
-		}
+		e.Reason = c.Required("reason").Text()
 		c.Done()
 		o.a.Exceptions = append(o.a.Exceptions, e)
 	}

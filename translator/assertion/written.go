@@ -1,5 +1,7 @@
 package assertion
 
+import "github.com/writ-policy/writ/internal/elements"
+
 // Written returns the class as documents write it.
 func (c *Class) Written() map[string]any {
 	out := make(map[string]any)
@@ -19,10 +21,7 @@ func (c *Class) Written() map[string]any {
 }
 
 func (v *Value) written() any {
-	var list []any
-	for _, text := range v.Texts {
-		list = append(list, text)
-	}
+	list := elements.Map(v.Texts, func(text string) any { return text })
 	if len(v.Globs) > 0 {
 		list = append(list, map[string]any{"like": v.Globs})
 	}

@@ -11,7 +11,6 @@ import (
 	"cel.dev/cel-go/ext"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // Problem is a mistake in an expression and its position. Line and Column count
@@ -211,8 +210,5 @@ func firstNonSpace(text string) (line, column int) {
 
 // Hint is the name that was probably meant, where one is not known.
 func Hint(problem *Problem) string {
-	if near := diag.Suggest(problem.Unknown, problem.Known); near != "" {
-		return "did you mean " + syntax.Quote(near) + "?"
-	}
-	return ""
+	return diag.Meant(problem.Unknown, problem.Known, "")
 }

@@ -12,6 +12,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/regotext"
 )
 
@@ -235,10 +236,7 @@ func (c *compiler) read(keys []string) string {
 	if term, ok := c.env.Terms[keys[0]]; ok {
 		root, keys = term, keys[1:]
 	}
-	quoted := make([]string, len(keys))
-	for i, key := range keys {
-		quoted[i] = regotext.Quote(key)
-	}
+	quoted := elements.Map(keys, regotext.Quote)
 	return call("path", root, array(quoted))
 }
 
@@ -362,11 +360,7 @@ func (c *compiler) call(e ast.Expr) string {
 }
 
 func (c *compiler) terms(expressions []ast.Expr) []string {
-	out := make([]string, len(expressions))
-	for i, e := range expressions {
-		out[i] = c.expression(e)
-	}
-	return out
+	return elements.Map(expressions, c.expression)
 }
 
 // operands returns the operands of a chain of one operator.

@@ -65,13 +65,7 @@ func decodeDecisionSpec(d *syntax.Decoder, c *syntax.Cursor, t *DecisionTest) {
 		t.Point, t.PointAt = point.Value, d.At(point)
 	}
 	t.Now = decodeNow(c)
-	cases, at := c.List("cases")
-	switch {
-	case c.Value("cases") == nil:
-		c.Missing("cases", "")
-	case at != nil && len(cases) == 0:
-		c.Fail(c.Field("cases").Key, diag.Missing, "", "cases of spec is empty")
-	}
+	cases := c.RequiredList("cases")
 	for _, n := range cases {
 		t.Cases = append(t.Cases, decodeDecisionCase(d, n, t.Point))
 	}
@@ -84,9 +78,7 @@ func decodeDecisionCase(d *syntax.Decoder, n *syntax.Node, point string) Decisio
 	if c == nil {
 		return out
 	}
-	if name := c.Required("name"); name != nil {
-		out.Name = name.Value
-	}
+	out.Name = c.Required("name").Text()
 	out.Now = decodeNow(c)
 	out.Request, out.Expect = decodeObject(d, c, "request"), decodeObject(d, c, "expect")
 	if n, known := c.Value("expect"), decisions[point]; n != nil && known != nil {

@@ -2,6 +2,7 @@ package decisiontest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -160,10 +161,7 @@ func isEmpty(value any) bool {
 }
 
 func place(at string) string {
-	if at == "" {
-		return "the decision"
-	}
-	return at
+	return cmp.Or(at, "the decision")
 }
 
 // show formats a value as one line of JSON, truncated if it is long.

@@ -77,9 +77,7 @@ func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 	}
 	identified = d.CustomNameInto(m, h)
 	h.Given = new(syntax.Given)
-	if n := m.Value("uid"); n != nil {
-		h.Given.UID = n.Value
-	}
+	h.Given.UID = m.Value("uid").Text()
 	m.Labels("labels")
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
 		h.Given.In = n.Value

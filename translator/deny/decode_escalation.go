@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -18,13 +19,9 @@ func decodeEscalation(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalati
 	if c == nil {
 		return
 	}
-	if n := c.Required("escalatedGroup"); n != nil {
-		e.EscalatedGroup = n.Value
-	}
+	e.EscalatedGroup = c.Required("escalatedGroup").Text()
 	decodeAllowed(d, c, e)
-	for _, n := range decodeEntryList(d, c, "denyPolicyRefs") {
-		e.DenyPolicyRefs = append(e.DenyPolicyRefs, d.Text(n))
-	}
+	e.DenyPolicyRefs = append(e.DenyPolicyRefs, elements.Map(decodeEntryList(d, c, "denyPolicyRefs"), d.Text)...)
 	decodeEscalationApprovers(d, c, e)
 	if o := c.Mapping("podSecurityOverrides"); o != nil {
 		e.Override = decodePodOverride(d, o, e)
@@ -77,9 +74,7 @@ func decodeProviders(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalatio
 	const both, requests, approvers = "allowedIdentityProviders", "allowedIdentityProvidersForRequests", "allowedIdentityProvidersForApprovers"
 	lists := make(map[string][]syntax.Text)
 	for _, name := range []string{both, requests, approvers} {
-		for _, n := range decodeEntryList(d, c, name) {
-			lists[name] = append(lists[name], d.Text(n))
-		}
+		lists[name] = append(lists[name], elements.Map(decodeEntryList(d, c, name), d.Text)...)
 	}
 	fail := func(name, format string, names ...any) {
 		c.Fail(c.Field(name).Key, diag.Exclusive, "write "+both+" alone, or both of the other lists", format, names...)
@@ -109,16 +104,10 @@ func readyIn(status *syntax.Node) *bool {
 	if status == nil {
 		return nil
 	}
-	text := func(n *syntax.Node, name string) string {
-		if f := n.Find(name, false); f != nil {
-			return f.Value.Value
-		}
-		return ""
-	}
 	if conditions := status.Find("conditions", false); conditions != nil {
 		for _, n := range conditions.Value.Items {
-			if text(n, "type") == "Ready" {
-				ready := text(n, "status") == "True"
+			if n.Present("type", false).Text() == "Ready" {
+				ready := n.Present("status", false).Text() == "True"
 				return &ready
 			}
 		}
@@ -134,9 +123,7 @@ func decodeEscalationApprovers(d *syntax.Decoder, c *syntax.Cursor, e *Breakglas
 		return
 	}
 	entries := func(name string) (list []syntax.Text) {
-		for _, n := range decodeEntryList(d, approvers, name) {
-			list = append(list, d.Text(n))
-		}
+		list = append(list, elements.Map(decodeEntryList(d, approvers, name), d.Text)...)
 		return list
 	}
 	e.Approvers.Hidden, e.Approvers.Users, e.Approvers.Groups = entries("hiddenFromUI"), entries("users"), entries("groups")

@@ -95,13 +95,8 @@ func resourcesModule(named map[string][]string) []byte {
 # description: |
 #   The resources that deny policies name, by the lower-case words for the same kind.
 package compiled.deny_resources
-
-named := {
 `)
-	for _, word := range slices.Sorted(maps.Keys(named)) {
-		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(word), regotext.Constant(named[word]))
-	}
-	out.WriteString("}\n")
+	emit.WriteMap(&out, "named", named)
 	return out.Bytes()
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
@@ -47,13 +48,9 @@ func podConstant(policy *tables.DenyPolicy) map[string]any {
 			thresholds[i]["reason"] = template(threshold.Reason)
 		}
 	}
-	block := pod.BlockFactors
-	if block == nil {
-		block = []string{}
-	}
 	return map[string]any{
 		"name": policy.Name, "source": pod.Source, "failOpen": pod.FailOpen,
-		"block": block, "thresholds": thresholds,
+		"block": elements.NotNil(pod.BlockFactors), "thresholds": thresholds,
 	}
 }
 

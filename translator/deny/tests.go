@@ -44,7 +44,7 @@ func denyTests(deny *tables.Deny) map[string][]byte {
 # description: The resources are those that deny policies name.
 package compiled.tests.deny_resources_test
 
-test_resources if %s == %s
+test_resources if %s == %q
 `, regotext.HashOf("data.compiled.deny_resources.named"), regotext.Hash(deny.Resources))
 	}
 	return files
@@ -226,11 +226,7 @@ _finds(row) := {found |
 	for _, test := range slices.Sorted(maps.Keys(t.sections)) {
 		writeRows(&out, test, holdsIf[test], t.sections[test])
 	}
-	out.WriteString("\n_forms := {\n")
-	for _, name := range slices.Sorted(maps.Keys(t.forms)) {
-		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(name), regotext.Constant(t.forms[name]))
-	}
-	out.WriteString("}\n")
+	emit.WriteMap(&out, "_forms", t.forms)
 	return out.Bytes()
 }
 
@@ -243,9 +239,6 @@ var holdsIf = map[string]string{
 
 // writeRows writes a test of rows, and the rows by their notes.
 func writeRows(out *bytes.Buffer, test, holds string, rows map[string]any) {
-	fmt.Fprintf(out, "\n%[1]s[note] if {\n\tsome note, row in _%[1]s_rows\n\t%[2]s\n}\n\n_%[1]s_rows := {\n", test, holds)
-	for _, note := range slices.Sorted(maps.Keys(rows)) {
-		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(note), regotext.Constant(rows[note]))
-	}
-	out.WriteString("}\n")
+	fmt.Fprintf(out, "\n%[1]s[note] if {\n\tsome note, row in _%[1]s_rows\n\t%[2]s\n}\n", test, holds)
+	emit.WriteMap(out, "_"+test+"_rows", rows)
 }

@@ -1,6 +1,7 @@
 package deny
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -89,9 +90,7 @@ func varyAction(v *variations, a *tables.ImpersonatedAction, resource *tables.De
 		}
 	}
 	v.words("apiGroup", a.Groups, emit.StrangeGroup)
-	if resource == nil {
-		resource = new(tables.DenyResource)
-	}
+	resource = cmp.Or(resource, new(tables.DenyResource))
 	v.words("resource", resource.Resources, emit.StrangeResource)
 	v.words("subresource", resource.Subresources, "writ-other")
 	v.add("no subresource", "subresource", "")

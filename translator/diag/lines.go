@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
 )
 
@@ -21,10 +22,7 @@ func (l *Lines) Addf(format string, args ...any) { l.add(Line(fmt.Sprintf(format
 func (l *Lines) AddTable(rows [][]string) {
 	t := tabwriter.NewWriter(&l.out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = Line(cell)
-		}
+		cells := elements.Map(row, Line)
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	_ = t.Flush() // into memory

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"fmt"
 	"slices"
 	"unicode/utf8"
 )
@@ -24,6 +25,15 @@ func Suggest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// Meant returns the hint that asks for the known word to which another one is close, and other if
+// none is.
+func Meant(word string, known []string, other string) string {
+	if near := Suggest(word, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return other
 }
 
 // closeEnough returns how many letters may differ in a word of that length: a

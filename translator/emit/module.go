@@ -6,9 +6,11 @@ package emit
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/regotext"
 )
 
@@ -79,6 +81,22 @@ func WriteBoolean(out *bytes.Buffer, name string, body []string) {
 	WriteRule(out, name, body)
 }
 
+// WriteMap writes a rule whose value is an object of constants, sorted by key, one a line. A
+// JSON text is a constant in Rego.
+func WriteMap[V any](out *bytes.Buffer, name string, entries map[string]V) {
+	WriteRows(out, name, slices.Sorted(maps.Keys(entries)), func(key string) (string, any) { return key, entries[key] })
+}
+
+// WriteRows is WriteMap for a list, whose order stays.
+func WriteRows[R any](out *bytes.Buffer, name string, rows []R, entry func(R) (key string, value any)) {
+	fmt.Fprintf(out, "\n%s := {\n", name)
+	for _, row := range rows {
+		key, value := entry(row)
+		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(key), regotext.Constant(value))
+	}
+	out.WriteString("}\n")
+}
+
 // Bytes returns the rules followed by the helper rules. It must be called once.
 func (m *Module) Bytes() []byte {
 	m.Out.Write(m.Helpers.Bytes())
@@ -124,11 +142,7 @@ func distinct(words []string) []string {
 
 // QuoteAll returns each of the words as a Rego string.
 func QuoteAll(words []string) []string {
-	list := make([]string, len(words))
-	for i, word := range words {
-		list[i] = regotext.Quote(word)
-	}
-	return list
+	return elements.Map(words, regotext.Quote)
 }
 
 // Metadata annotates the rule that follows. It is YAML in comments, so text goes

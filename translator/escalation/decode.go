@@ -65,9 +65,7 @@ func decode(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 		return
 	}
 	out := &IdentityProvider{Header: h}
-	if issuer := spec.Text("issuer"); issuer != nil {
-		out.Issuer = issuer.Value
-	}
+	out.Issuer = spec.Text("issuer").Text()
 	out.Disabled, _ = spec.Boolean("disabled", false)
 	spec.DoneWithSlips()
 	if identified {
@@ -76,9 +74,7 @@ func decode(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 }
 
 func decodeCluster(d *syntax.Decoder, spec *syntax.Cursor, out *ClusterConfig) {
-	if tenant := spec.Text("tenant"); tenant != nil {
-		out.Tenant = tenant.Value
-	}
+	out.Tenant = spec.Text("tenant").Text()
 	if block, at := spec.Boolean("blockSelfApproval", false); at != nil {
 		permitted := !block
 		out.SelfApproval = &permitted

@@ -20,10 +20,7 @@ type Builder struct {
 
 // Build returns the footprint of the tables and its JSON, neither of which may be modified.
 func (b *Builder) Build(lowered tables.List) (*Footprint, []byte, error) {
-	access := tables.Of[*tables.Access](lowered)
-	if access == nil {
-		access = &tables.Access{}
-	}
+	access := tables.OrEmpty(tables.Of[*tables.Access](lowered))
 	b.counts.update(access.Roles, b.roles)
 	b.roles = access.Roles
 	f := &Footprint{Version: Version, Access: b.counts.footprint()}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
@@ -78,10 +79,9 @@ func policyNames(locator string) []string {
 // request without the kind of its route is refused, and what decisions name that no
 // policy makes.
 func (g *gatewayEmitter) gatewayNames() []byte {
-	names := make([]string, len(g.tables.Gateways))
-	for i, gateway := range g.tables.Gateways {
-		names[i] = regotext.Quote(gateway.Namespace + "/" + gateway.Name)
-	}
+	names := elements.Map(g.tables.Gateways, func(gateway tables.GatewayObject) string {
+		return regotext.Quote(gateway.Namespace + "/" + gateway.Name)
+	})
 	var twins []string
 	for i, route := range g.tables.Routes {
 		if i > 0 && g.tables.Routes[i-1].Namespace == route.Namespace && g.tables.Routes[i-1].Name == route.Name {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/tables"
@@ -66,10 +67,7 @@ func (g *lowerer) claims(listener *document.Listener, routes []int) map[string]m
 // matchKey is equal for equal matches, whatever the order of headers and parameters.
 func matchKey(m *document.RouteMatch) string {
 	sorted := func(list []document.ValueMatch) []string {
-		texts := make([]string, len(list))
-		for i, one := range list {
-			texts[i] = fmt.Sprintf("%q", one)
-		}
+		texts := elements.Map(list, func(one document.ValueMatch) string { return fmt.Sprintf("%q", one) })
 		slices.Sort(texts)
 		return texts
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -181,11 +182,8 @@ func (s *state) put(h held) {
 
 // lose writes down that a rule is not in force, and by whom.
 func (s *state) lose(h held, how string, by []string) {
-	if by == nil {
-		by = []string{}
-	}
 	s.effective.Replaced = append(s.effective.Replaced, tables.Replacement{
-		Rule: h.rule.Key, Policy: h.policy.locator, How: how, By: by, Source: h.rule.At.Source(), Value: h.rule.Value,
+		Rule: h.rule.Key, Policy: h.policy.locator, How: how, By: elements.NotNil(by), Source: h.rule.At.Source(), Value: h.rule.Value,
 	})
 }
 

@@ -74,9 +74,7 @@ func (l *ListenerTable) add(t *tables.Gateway, p *tables.GatewayPath) {
 	matches := l.Matches[route.Kind]
 	for _, host := range commonHosts(t.Gateways[p.Gateway].Listeners[p.Listener].Hostname, route.Hostnames) {
 		for i, m := range route.Rules[p.Rule].Matches {
-			if m.GRPC == nil {
-				m.GRPC = new(tables.GatewayGRPCMethod)
-			}
+			m.GRPC = cmp.Or(m.GRPC, new(tables.GatewayGRPCMethod))
 			matches[host] = append(matches[host], RouteMatch{
 				GRPC: *m.GRPC, Route: target, Type: m.PathType, Path: m.Path, Method: m.Method,
 				Headers: notNil(m.Headers), Query: notNil(m.Query), Policy: policy,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -105,10 +106,7 @@ func enterName(groups map[string]names, group, name string) {
 }
 
 func joinNames(locators []string) string {
-	out := make([]string, len(locators))
-	for i, l := range locators {
-		out[i] = tables.BareName(l)
-	}
+	out := elements.Map(locators, tables.BareName)
 	return strings.Join(out, ", ")
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
@@ -60,7 +61,7 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 	steps := lowered.Effective[path.Effective[tables.KindAuthPolicy]].Steps
 	rows := []gatewayTestRow{
 		{name, asked(rule.Name, true), map[string]any{
-			"policies": sources(steps),
+			"policies": elements.NotNil(tables.OrEmpty(steps).Policies),
 			"target": map[string]string{
 				"gateway": "Gateway/" + gateway.Namespace + "/" + gateway.Name + "#" + listener.Name,
 				"route":   lowered.RuleName(*path),
@@ -74,14 +75,6 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 		}})
 	}
 	return rows
-}
-
-// sources are the policies with a rule in force; none where nothing restricts.
-func sources(steps *tables.GatewaySteps) []string {
-	if steps == nil {
-		return []string{}
-	}
-	return steps.Policies
 }
 
 // requiresIdentity reports whether the policy denies each request without an identity.
@@ -116,13 +109,8 @@ test_path_%[1]d[note] if {
 		got[key] == value
 	}
 }
-
-_rows_%[1]d := {
 `, number)
-		for _, row := range part {
-			fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
-		}
-		out.WriteString("}\n")
+		emit.WriteRows(&out, fmt.Sprintf("_rows_%d", number), part, func(row gatewayTestRow) (string, any) { return row.note, row })
 	}
 	return out.Bytes()
 }
@@ -177,14 +165,11 @@ test_constant[name] if {
 	_found[name] == hash
 }
 `)
-	keys := slices.Sorted(maps.Keys(stated))
-	for _, key := range keys {
+	hashes := make(map[string]string)
+	for _, key := range slices.Sorted(maps.Keys(stated)) {
 		fmt.Fprintf(&out, "\n_found[%s] := %s\n", regotext.Quote(key), regotext.HashOf("data.compiled.gateway."+key))
+		hashes[key] = regotext.Hash(stated[key])
 	}
-	out.WriteString("\n_hashes := {\n")
-	for _, key := range keys {
-		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(key), regotext.Hash(stated[key]))
-	}
-	out.WriteString("}\n")
+	emit.WriteMap(&out, "_hashes", hashes)
 	return out.Bytes()
 }

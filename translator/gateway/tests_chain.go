@@ -105,11 +105,7 @@ _input := {"request": {"host": "writ.example", "method": "GET", "path": "/"}}
 	if len(c.reviews) > 0 {
 		fmt.Fprintf(&out, "\n_found[\"reviews\"] := sort(%s.reviews)\n", steps.ID)
 	}
-	out.WriteString("\n_rows := {\n")
-	for _, row := range chainRows(steps) {
-		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
-	}
-	out.WriteString("}\n")
+	emit.WriteRows(&out, "_rows", chainRows(steps), func(row chainRow) (string, any) { return row.note, row })
 	return out.Bytes()
 }
 

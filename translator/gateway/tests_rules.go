@@ -3,8 +3,6 @@ package gateway
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
@@ -57,13 +55,8 @@ test_rule_%[1]d[note] if {
 	got := [value | value := data.compiled.gateway.%[2]s] with input as row.input%[3]s
 	got == row.want
 }
-
-_rows_%[1]d := {
 `, i, ref, instead)
-		for _, note := range slices.Sorted(maps.Keys(rows)) {
-			fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(note), regotext.Constant(rows[note]))
-		}
-		out.WriteString("}\n")
+		emit.WriteMap(&out, fmt.Sprintf("_rows_%d", i), rows)
 	}
 	if out.Len() == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 // its group, a DebugSession the right to enter pods before every denial, which no role gives.
 // If base is nil, every session is new.
 func SessionEscalation(d *directory.Directory, now, base tables.List, author Author, at dates.Instant) diag.List {
-	sessions, before := tables.Of[*tables.Sessions](now), tables.Of[*tables.Sessions](base)
+	sessions, before := tables.Of[*tables.Sessions](now), tables.OrEmpty(tables.Of[*tables.Sessions](base))
 	if sessions == nil || sessions.IsEmpty() {
 		return nil
 	}
@@ -26,9 +26,6 @@ func SessionEscalation(d *directory.Directory, now, base tables.List, author Aut
 		held = tables.Of[*tables.Access](base)
 	}
 	c := &escalation{access: access, author: author, held: newPermissions(held, author, at)}
-	if before == nil {
-		before = new(tables.Sessions)
-	}
 	granted := make(map[string][]tables.Holding)
 	for h := range access.Holdings() {
 		granted[h.Subject] = append(granted[h.Subject], h)

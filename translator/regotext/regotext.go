@@ -64,8 +64,8 @@ func Indented(value any) string {
 	return strings.Join(lines, "\n")
 }
 
-// Hash returns the Rego of the hash of a value that encoding/json accepts, and HashOf the Rego
-// that computes it of a reference: generated tests compare large values by it.
+// Hash returns the hash of a value that encoding/json accepts, and HashOf the Rego that computes
+// it of a reference: generated tests compare large values by it.
 func Hash(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -80,7 +80,7 @@ func Hash(value any) string {
 	if text, err = json.Marshal(value); err != nil {
 		panic(err)
 	}
-	return Quote(fmt.Sprintf("%x", sha256.Sum256(text)))
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // HashOf returns the Rego of the hash of the value at a reference. See [Hash].

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -43,7 +44,7 @@ func kubernetesList(r *tables.KubernetesRule, i int) (l List, ok bool) {
 	case i == 1:
 		return List{Of: Target, Star: true, Any: r.Resources}, true
 	case i == 2:
-		return List{Of: Group, Star: true, Any: orNone(r.Groups)}, true
+		return List{Of: Group, Star: true, Any: elements.NotNil(r.Groups)}, true // a rule without entries matches nothing
 	}
 	return List{Of: Name, Any: r.Names}, i == 3 && len(r.Names) > 0 // without any they match every name, and none
 }
@@ -57,14 +58,6 @@ func fill[R any](r *R, list func(*R, int) (List, bool), room *Lists) Alternative
 		room[i] = l
 	}
 	return room[:]
-}
-
-// orNone returns a list that is not nil: a rule without entries matches nothing.
-func orNone(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // Origin returns the lists of a rule of an Origin role, in room. Its restrictions are not lists.

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // ParseLabels reads a label selector as kubectl takes it, such as "tier=gold,!old". It
@@ -93,10 +95,9 @@ func ParseFields(text string) ([]Requirement, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Requirement
-	for _, q := range parsed.Requirements() {
-		out = append(out, Requirement{q.Field, operators[q.Operator], []string{q.Value}})
-	}
+	out := elements.Map(parsed.Requirements(), func(q fields.Requirement) Requirement {
+		return Requirement{q.Field, operators[q.Operator], []string{q.Value}}
+	})
 	return out, nil
 }
 

@@ -92,12 +92,7 @@ func decodeMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header, s *Br
 // ownersIn returns the escalations among ownerReferences, which servers write.
 func ownersIn(list *syntax.Node) (out []Owner) {
 	for _, n := range list.Items {
-		text := func(name string) string {
-			if f := n.Find(name, false); f != nil {
-				return f.Value.Value
-			}
-			return ""
-		}
+		text := func(name string) string { return n.Present(name, false).Text() }
 		of, _, _ := strings.Cut(text("apiVersion"), "/")
 		if text("kind") == kindEscalation && of == group {
 			out = append(out, Owner{text("name"), text("uid")})
@@ -112,13 +107,10 @@ func requiredText(c *syntax.Cursor, name string) string {
 		return ""
 	}
 	n := c.Required(name)
-	if n == nil {
-		return ""
-	}
-	if strings.TrimSpace(n.Value) == "" {
+	if n != nil && strings.TrimSpace(n.Value) == "" {
 		c.Fail(n, diag.Missing, "", "%s of %s is blank", name, c.What)
 	}
-	return n.Value
+	return n.Text()
 }
 
 func decodeSpec(d *syntax.Decoder, c *syntax.Cursor, s *BreakglassSession) {
@@ -127,13 +119,9 @@ func decodeSpec(d *syntax.Decoder, c *syntax.Cursor, s *BreakglassSession) {
 	}
 	s.Cluster, s.User, s.Group = requiredText(c, "cluster"), requiredText(c, "user"), requiredText(c, "grantedGroup")
 	s.Scheduled = c.Time("scheduledStartTime")
-	if n := c.Text("identityProviderIssuer"); n != nil {
-		s.Issuer = n.Value
-	}
+	s.Issuer = c.Text("identityProviderIssuer").Text()
 	s.AnyIssuer, _ = c.Boolean("allowIDPMismatch", false)
-	if n := c.Text("identityProviderName"); n != nil {
-		s.Provider = d.Text(n)
-	}
+	s.Provider = d.Text(c.Text("identityProviderName"))
 	refs, _ := c.Texts("denyPolicyRefs")
 	s.DenyPolicyRefs = append(s.DenyPolicyRefs, elements.Map(refs, d.Text)...)
 	decodeLengths(c, s)
@@ -222,7 +210,7 @@ func decodeDebugStatus(d *syntax.Decoder, c *syntax.Cursor, s *DebugSession) {
 	pods, _ := c.List("allowedPods")
 	for _, n := range pods {
 		pod := d.Cursor(n, "an entry of allowedPods", false)
-		name := tables.PodName{Namespace: optionalText(pod, "namespace"), Name: optionalText(pod, "name")}
+		name := tables.PodName{Namespace: pod.Text("namespace").Text(), Name: pod.Text("name").Text()}
 		pod.DoneWithSlips()
 		s.Pods = append(s.Pods, name)
 	}
@@ -244,7 +232,7 @@ func decodeDebugStatus(d *syntax.Decoder, c *syntax.Cursor, s *DebugSession) {
 // left.
 func (s *DebugSession) addParticipant(d *syntax.Decoder, index int, n *syntax.Node) {
 	c := d.Cursor(n, "a participant", false)
-	user, role := optionalText(c, "user"), c.Text("role")
+	user, role := c.Text("user").Text(), c.Text("role")
 	hasLeft := c.Value("leftAt") != nil
 	c.Time("leftAt")
 	c.DoneWithSlips()
@@ -254,11 +242,4 @@ func (s *DebugSession) addParticipant(d *syntax.Decoder, index int, n *syntax.No
 	if user != "" && role.Value != "viewer" && !hasLeft {
 		s.Participants = append(s.Participants, tables.Participant{User: user, Role: role.Value, Index: index})
 	}
-}
-
-func optionalText(c *syntax.Cursor, name string) string {
-	if n := c.Text(name); n != nil {
-		return n.Value
-	}
-	return ""
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -69,10 +69,7 @@ type rows struct {
 
 func (r *rows) add(note string, request map[string]any, now dates.Instant, want ...any) {
 	name := strings.TrimPrefix(r.of[0]+"/"+r.of[1], "/")
-	if want == nil {
-		want = []any{}
-	}
-	r.list = append(r.list, testRow{fmt.Sprintf("%s, %s at %s", name, note, now), r.of, request, now, want})
+	r.list = append(r.list, testRow{fmt.Sprintf("%s, %s at %s", name, note, now), r.of, request, now, elements.NotNil(want)})
 }
 
 // ofUser is a request of a user on a cluster, whom an issuer has authenticated.
@@ -236,12 +233,7 @@ test_pods[note] if {
 func testModule(text string, named ...any) []byte {
 	out := bytes.NewBufferString(text)
 	for i := 0; i < len(named); i += 2 {
-		fmt.Fprintf(out, "\n%s := {\n", named[i])
-		list, _ := named[i+1].([]testRow)
-		for _, row := range list {
-			fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
-		}
-		out.WriteString("}\n")
+		emit.WriteRows(out, named[i].(string), named[i+1].([]testRow), func(row testRow) (string, any) { return row.note, row })
 	}
 	return out.Bytes()
 }

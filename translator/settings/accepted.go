@@ -62,9 +62,7 @@ func (f *File) readAccepted(d *syntax.Decoder, c *syntax.Cursor) {
 				d.Fail(path, diag.BadValue, `write a file, a folder, or "**" for all files`, "path must be a pattern of files")
 			}
 		}
-		if reason := item.Required("reason"); reason != nil {
-			a.Reason = reason.Value
-		}
+		a.Reason = item.Required("reason").Text()
 		if until := item.Text("until"); until != nil {
 			var err error
 			if a.Until, err = time.Parse(time.DateOnly, until.Value); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -102,9 +103,6 @@ func cutPath(path string) []string {
 }
 
 func join(locations []Location) string {
-	texts := make([]string, len(locations))
-	for i, l := range locations {
-		texts[i] = l.String()
-	}
+	texts := elements.Map(locations, Location.String)
 	return strings.Join(texts, ", ")
 }

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -202,12 +203,7 @@ func (c *Cursor) Done() {
 			continue
 		}
 		name := f.Key.Value
-		hint := c.Hints[Fold(name)]
-		if hint == "" {
-			if near := diag.Suggest(name, c.Asked); near != "" {
-				hint = "did you mean " + Quote(near) + "?"
-			}
-		}
+		hint := cmp.Or(c.Hints[Fold(name)], diag.Meant(name, c.Asked, ""))
 		c.Fail(f.Key, diag.UnknownField, hint, "%s has no field %s", c.What, Quote(name))
 	}
 }

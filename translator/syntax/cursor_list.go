@@ -26,6 +26,18 @@ func (c *Cursor) List(name string) (items []*Node, at *Node) {
 	return n.Items, n
 }
 
+// RequiredList is List for a list that must have an item.
+func (c *Cursor) RequiredList(name string) []*Node {
+	items, at := c.List(name)
+	switch {
+	case c.Value(name) == nil:
+		c.Missing(name, "")
+	case at != nil && len(items) == 0:
+		c.Fail(c.Field(name).Key, diag.Missing, "", "%s of %s is empty", name, c.What)
+	}
+	return items
+}
+
 // Texts returns the items of an optional list of strings; items of another type
 // are reported and left out.
 func (c *Cursor) Texts(name string) (items []*Node, at *Node) {
@@ -152,10 +164,7 @@ func (d *Decoder) CheckOneOf(n *Node, name string, known ...string) bool {
 	if slices.Contains(known, n.Value) {
 		return true
 	}
-	hint := "write " + strings.Join(known, " or ")
-	if near := diag.Suggest(n.Value, known); near != "" {
-		hint = "did you mean " + Quote(near) + "?"
-	}
+	hint := diag.Meant(n.Value, known, "write "+strings.Join(known, " or "))
 	d.Fail(n, diag.BadValue, hint, "%s %s is not known", name, Quote(n.Value))
 	return false
 }

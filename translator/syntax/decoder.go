@@ -88,8 +88,13 @@ func (d *Decoder) Tolerate(decode func()) (wrong bool) {
 // Reported returns how many diagnostics there are, those included that are not shown.
 func (d *Decoder) Reported() int { return len(d.Diags) + d.dropped }
 
-// Text returns the value of n with its position.
-func (d *Decoder) Text(n *Node) Text { return Text{Value: n.Value, At: d.At(n)} }
+// Text returns the value of n with its position, the zero value for nil.
+func (d *Decoder) Text(n *Node) Text {
+	if n == nil {
+		return Text{}
+	}
+	return Text{Value: n.Value, At: d.At(n)}
+}
 
 // noteDropped reports how many diagnostics were left out.
 func (d *Decoder) noteDropped(root *Node) {

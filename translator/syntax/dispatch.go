@@ -40,9 +40,9 @@ func (d *Decoder) decode(n *Node) {
 // addUndecoded records a document that has no identity.
 func (d *Decoder) addUndecoded(n *Node) {
 	id := identify(n)
-	u := Undecoded{At: d.At(n), Kind: id.kind.text(), Name: n.present("name", true).text()}
-	if metadata := n.present("metadata", false); metadata != nil {
-		u.Name = metadata.present("name", false).text()
+	u := Undecoded{At: d.At(n), Kind: id.kind.Text(), Name: n.Present("name", true).Text()}
+	if metadata := n.Present("metadata", false); metadata != nil {
+		u.Name = metadata.Present("name", false).Text()
 	}
 	if u.Kind != "" {
 		d.undecoded = append(d.undecoded, u)
@@ -84,7 +84,7 @@ func (d *Decoder) nameOf(n *Node, name string, ignoreCase bool) *Field {
 			at = f.Key
 		}
 		code := diag.UnknownKind // it only looks like a document of a family
-		if d.kinds.hasGroup(groupOf(identify(n).apiVersion.text())) {
+		if d.kinds.hasGroup(groupOf(identify(n).apiVersion.Text())) {
 			code = diag.Missing
 		}
 		d.Fail(at, code, "", "the document has no %s", name)
@@ -147,10 +147,7 @@ func (d *Decoder) versioned(n, version *Node, kind *Field, flat bool) {
 }
 
 func (d *Decoder) unknownKind(kind *Field, version string, known []string) {
-	hint := "one of " + strings.Join(known, ", ")
-	if near := diag.Suggest(kind.Value.Value, known); near != "" {
-		hint = "did you mean " + Quote(near) + "?"
-	}
+	hint := diag.Meant(kind.Value.Value, known, "one of "+strings.Join(known, ", "))
 	if sole := d.kinds.soleVersion(kind.Value.Value); sole != "" {
 		hint = "write apiVersion: " + sole
 	}
@@ -176,9 +173,7 @@ func (d *Decoder) unknownVersion(version *Node, kind string) {
 	if sole := d.kinds.soleVersion(kind); sole != "" {
 		hint = "write " + sole
 	}
-	if near := diag.Suggest(version.Value, versions); near != "" {
-		hint = "did you mean " + Quote(near) + "?"
-	}
+	hint = diag.Meant(version.Value, versions, hint)
 	d.Fail(version, diag.UnknownKind, hint, "kind %s of apiVersion %s is not known", Quote(kind), Quote(version.Value))
 }
 

@@ -45,20 +45,20 @@ func identify(n *Node) identity {
 	metadata := n.Find("metadata", false)
 	id := identity{styled: metadata != nil && !metadata.Value.IsNull()}
 	id.flat = !id.styled && n.Find("name", true) != nil
-	id.apiVersion, id.kind = n.present("apiVersion", id.flat), n.present("kind", id.flat)
+	id.apiVersion, id.kind = n.Present("apiVersion", id.flat), n.Present("kind", id.flat)
 	return id
 }
 
 // present returns the value of a name, or nil if it is absent or null.
-func (n *Node) present(name string, ignoreCase bool) *Node {
+func (n *Node) Present(name string, ignoreCase bool) *Node {
 	if f := n.Find(name, ignoreCase); f != nil && !f.Value.IsNull() {
 		return f.Value
 	}
 	return nil
 }
 
-// text returns the text of a scalar, "" for other nodes.
-func (n *Node) text() string {
+// Text returns the text of a scalar, "" for other nodes and for nil.
+func (n *Node) Text() string {
 	if n == nil {
 		return ""
 	}
@@ -85,7 +85,7 @@ func (k Kinds) isOurs(n *Node) bool {
 	case ours:
 		return true
 	case listed:
-		return slices.ContainsFunc(n.present("items", false).items(), k.isOurs)
+		return slices.ContainsFunc(n.Present("items", false).items(), k.isOurs)
 	case foreign:
 	}
 	return false
@@ -100,7 +100,7 @@ func (n *Node) items() []*Node {
 }
 
 func (k Kinds) relateMapping(n *Node, id identity) relation {
-	version, kind := id.apiVersion.text(), id.kind.text()
+	version, kind := id.apiVersion.Text(), id.kind.Text()
 	if kind == "List" && (version == "v1" || id.apiVersion == nil && !id.styled) {
 		return listed
 	}
@@ -116,7 +116,7 @@ func (k Kinds) relateMapping(n *Node, id identity) relation {
 	case k.isNearGroup(group),
 		kind != "" && k.isMisplaced(kind, group, versioned),
 		(version == "" || kind == "") && hasOurKey(n, id.flat),
-		Fold(kind) == "list" && slices.ContainsFunc(n.present("items", id.flat).items(), k.isOurs):
+		Fold(kind) == "list" && slices.ContainsFunc(n.Present("items", id.flat).items(), k.isOurs):
 		return ours
 	}
 	return foreign
@@ -165,16 +165,16 @@ var ownLists = []string{"rules", "subjects"}
 
 // hasOurKey reports whether a mapping has a key of a family at its top.
 func hasOurKey(n *Node, ignoreCase bool) bool {
-	if slices.ContainsFunc(ownKeys, func(key string) bool { return n.present(key, ignoreCase) != nil }) {
+	if slices.ContainsFunc(ownKeys, func(key string) bool { return n.Present(key, ignoreCase) != nil }) {
 		return true
 	}
 	for _, key := range ownLists {
-		if value := n.present(key, ignoreCase); value != nil && value.Type == List {
+		if value := n.Present(key, ignoreCase); value != nil && value.Type == List {
 			return true
 		}
 	}
-	spec := n.present("spec", ignoreCase)
-	return spec != nil && spec.present("targetRef", ignoreCase) != nil
+	spec := n.Present("spec", ignoreCase)
+	return spec != nil && spec.Present("targetRef", ignoreCase) != nil
 }
 
 // skip records a foreign document.
@@ -183,8 +183,8 @@ func (d *Decoder) skip(n *Node) {
 	s := Skipped{}
 	if n.Type == Mapping {
 		id := identify(n)
-		s.APIVersion, _ = Shorten(id.apiVersion.text())
-		s.Kind, _ = Shorten(id.kind.text())
+		s.APIVersion, _ = Shorten(id.apiVersion.Text())
+		s.Kind, _ = Shorten(id.kind.Text())
 		if f := n.Find("kind", id.flat); f != nil {
 			at = f.Key
 		} else if len(n.Fields) > 0 {

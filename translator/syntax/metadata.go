@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -290,9 +291,7 @@ func (d *Decoder) AnnotatedDates(m *Cursor, wrong *dates.Period, effect string) 
 		default:
 			continue
 		}
-		if first == nil {
-			first = f.Key
-		}
+		first = cmp.Or(first, f.Key)
 	}
 	if first != nil && d.ClusterExport {
 		d.Warn(first, diag.DatesNotEnforced, "bind by a RoleBinding of "+VersionWrit+", or do not apply this document to a cluster",
@@ -316,10 +315,7 @@ func (d *Decoder) annotations(m *Cursor) *Node {
 }
 
 func nearAnnotation(name string) string {
-	if near := diag.Suggest(name, []string{annotationNotBefore, annotationNotAfter}); near != "" {
-		return "did you mean " + Quote(near) + "?"
-	}
-	return "the annotations are " + annotationNotBefore + " and " + annotationNotAfter
+	return diag.Meant(name, []string{annotationNotBefore, annotationNotAfter}, "the annotations are "+annotationNotBefore+" and "+annotationNotAfter)
 }
 
 // CheckUndated reports annotations of dates in the metadata of a document whose kind does

@@ -100,10 +100,7 @@ func (d *Decoder) checkOperator(c *Cursor, operator *Node, count int) bool {
 		}
 		return true
 	}
-	hint := "one of In, NotIn, Exists, DoesNotExist"
-	if near := diag.Suggest(operator.Value, selectorOperators); near != "" {
-		hint = "did you mean " + Quote(near) + "?"
-	}
+	hint := diag.Meant(operator.Value, selectorOperators, "one of In, NotIn, Exists, DoesNotExist")
 	d.Fail(operator, diag.BadValue, hint, "operator %s is not known", Quote(operator.Value))
 	return false
 }

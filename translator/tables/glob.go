@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // Glob is a pattern for a whole value: "*" matches any run of characters, "?" matches
@@ -33,10 +35,7 @@ const globStart, globEnd = `(?s)^`, `$`
 
 // MarshalText returns the RE2 expression.
 func (g Glob) MarshalText() ([]byte, error) {
-	parts := make([]string, len(g.parts))
-	for i, part := range g.parts {
-		parts[i] = strings.ReplaceAll(regexp.QuoteMeta(part), `\?`, `.`)
-	}
+	parts := elements.Map(g.parts, func(part string) string { return strings.ReplaceAll(regexp.QuoteMeta(part), `\?`, `.`) })
 	return []byte(globStart + strings.Join(parts, `.*`) + globEnd), nil
 }
 

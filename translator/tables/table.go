@@ -2,6 +2,7 @@ package tables
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"maps"
@@ -159,17 +160,15 @@ type Revision struct {
 }
 
 // Access returns the roles and bindings, empty without documents of that family.
-func (r *Revision) Access() *Access { return orEmpty[Access](Of[*Access](r.Tables)) }
+func (r *Revision) Access() *Access { return OrEmpty(Of[*Access](r.Tables)) }
 
 // Gateway returns the gateways, empty without documents of that family.
-func (r *Revision) Gateway() *Gateway { return orEmpty[Gateway](Of[*Gateway](r.Tables)) }
+func (r *Revision) Gateway() *Gateway { return OrEmpty(Of[*Gateway](r.Tables)) }
 
 // Inventory returns the entities that documents list, empty without such documents.
-func (r *Revision) Inventory() *Inventory { return orEmpty[Inventory](Of[*Inventory](r.Tables)) }
+func (r *Revision) Inventory() *Inventory { return OrEmpty(Of[*Inventory](r.Tables)) }
 
-func orEmpty[T any](table *T) *T {
-	if table == nil {
-		return new(T)
-	}
-	return table
+// OrEmpty returns a table, and an empty one for nil.
+func OrEmpty[T any](table *T) *T {
+	return cmp.Or(table, new(T))
 }

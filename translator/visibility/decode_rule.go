@@ -146,10 +146,7 @@ func decodePermissions(d *syntax.Decoder, c *syntax.Cursor, r *ClusterRule) {
 	for i, f := range c.Node.Fields {
 		if !c.Used[i] {
 			c.Used[i] = true
-			hint := "write view or viewMetrics"
-			if near := diag.Suggest(f.Key.Value, []string{"view", "viewMetrics"}); near != "" {
-				hint = "did you mean " + syntax.Quote(near) + "?"
-			}
+			hint := diag.Meant(f.Key.Value, []string{"view", "viewMetrics"}, "write view or viewMetrics")
 			d.Fail(f.Key, diag.UnknownField, hint, "permission %s is not known", syntax.Quote(f.Key.Value))
 		}
 	}

@@ -56,12 +56,7 @@ func (s *sourceReader) source(c *syntax.Cursor) {
 	if c == nil {
 		return
 	}
-	if n := c.Required("apiVersion"); n != nil {
-		s.into.Of.APIVersion = n.Value
-	}
-	if n := c.Required("kind"); n != nil {
-		s.into.Of.Kind = n.Value
-	}
+	s.into.Of.APIVersion, s.into.Of.Kind = c.Required("apiVersion").Text(), c.Required("kind").Text()
 	if n := c.Text("scope"); n != nil && s.CheckOneOf(n, "scope", "Namespaced", "Cluster") {
 		s.into.Of.Scope = n.Value
 	}
@@ -199,10 +194,7 @@ func (s *sourceReader) known(n *syntax.Node, what string, more ...string) string
 		return n.Value
 	}
 	candidates := slices.Concat(s.into.Fields, s.into.Computed, more)
-	hint := "declare it in fields"
-	if near := diag.Suggest(n.Value, candidates); near != "" {
-		hint = "did you mean " + syntax.Quote(near) + "?"
-	}
+	hint := diag.Meant(n.Value, candidates, "declare it in fields")
 	s.Fail(n, diag.DanglingField, hint, "%s names %s, which is not a field", what, syntax.Quote(n.Value))
 	return ""
 }

@@ -1,7 +1,6 @@
 package visibility
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"math/big"
@@ -60,15 +59,6 @@ func writeVisibility(m *emit.Module, p *tables.VisibilityPolicy) {
 			emit.WriteRule(&m.Out, fmt.Sprintf("clusters contains %d", i), conditions)
 		}
 	}
-}
-
-// writeEntries writes an object with one entry on each line.
-func writeEntries[V any](out *bytes.Buffer, name string, entries map[string]V) {
-	fmt.Fprintf(out, "\n%s := {\n", name)
-	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(key), regotext.Constant(entries[key]))
-	}
-	out.WriteString("}\n")
 }
 
 // validity returns the conditions on the time, both ends included.

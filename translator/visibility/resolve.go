@@ -87,10 +87,7 @@ func (r *resolver) visibilityEntry(e *VisibilityEntry, sources map[string]*Metri
 			continue
 		}
 		d := diagnosticAt(f.Field, diag.UnfilterableField, "field %q is not in filterableFields of %s", f.Field.Value, directory.Title(&source.Header))
-		d.Hint = "add it to filterableFields of the MetricSource"
-		if near := diag.Suggest(f.Field.Value, source.Filterable); near != "" {
-			d.Hint = fmt.Sprintf("did you mean %q?", near)
-		}
+		d.Hint = diag.Meant(f.Field.Value, source.Filterable, "add it to filterableFields of the MetricSource")
 		r.List.Add(d)
 	}
 	r.knownAggregations("include", e.Include, source)
@@ -113,9 +110,7 @@ func (r *resolver) undefinedType(e *VisibilityEntry, sources map[string]*MetricS
 	d.Severity = diag.Warning
 	d.Hint = "declare a MetricSource with this resourceTypeName"
 	if r.MaySuggest() {
-		if near := diag.Suggest(e.Type.Value, slices.Sorted(maps.Keys(sources))); near != "" {
-			d.Hint = fmt.Sprintf("did you mean %q?", near)
-		}
+		d.Hint = diag.Meant(e.Type.Value, slices.Sorted(maps.Keys(sources)), d.Hint)
 	}
 	r.List.Add(d)
 }
@@ -144,13 +139,8 @@ func (r *resolver) knownAggregations(list string, names []syntax.Text, source *M
 		d.Severity = diag.Warning
 		d.Hint = "names are compared as a whole"
 		if r.MaySuggest() {
-			known := make([]string, len(source.Aggregations))
-			for i, a := range source.Aggregations {
-				known[i] = a.Name
-			}
-			if near := diag.Suggest(name.Value, known); near != "" {
-				d.Hint = fmt.Sprintf("did you mean %q?", near)
-			}
+			known := elements.Map(source.Aggregations, func(a Aggregation) string { return a.Name })
+			d.Hint = diag.Meant(name.Value, known, d.Hint)
 		}
 		r.List.Add(d)
 	}

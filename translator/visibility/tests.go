@@ -243,5 +243,5 @@ func writeVisibilityRows(out *bytes.Buffer, name string, rows []visibilityRow, d
 			entries[row.note] = row
 		}
 	}
-	writeEntries(out, name, entries)
+	emit.WriteMap(out, name, entries)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -63,7 +64,7 @@ test_selection[note] if {
 	sort(selected) == row.rules
 }
 `, policy)
-	writeEntries(out, "_selections", rows)
+	emit.WriteMap(out, "_selections", rows)
 }
 
 // writeTimes writes a test of when the policy holds: at its bounds, and beside them.
@@ -87,5 +88,5 @@ func writeTimes(out *bytes.Buffer, p *tables.VisibilityPolicy, policy string) {
 	found == [true | holds]
 }
 `, policy)
-	writeEntries(out, "_times", rows)
+	emit.WriteMap(out, "_times", rows)
 }

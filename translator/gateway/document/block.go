@@ -25,9 +25,7 @@ func (g *gatewayDocument) block(c *syntax.Cursor, name string) Block {
 	b := Block{At: g.d.At(c.At), Name: name}
 	r := &ruleReader{d: g.d, kind: g.h.Kind}
 	if name != BlockBare {
-		if strategy := readWord(c, "strategy", diag.BadStrategy, "atomic", "merge"); strategy != nil {
-			b.Merge = strategy.Value == "merge"
-		}
+		b.Merge = readWord(c, "strategy", diag.BadStrategy, "atomic", "atomic", "merge") == "merge"
 	}
 	r.when(c, &b)
 	if g.h.Kind == tables.KindAuthPolicy {

@@ -134,10 +134,7 @@ func (r *ruleReader) compare(c *syntax.Cursor) *tables.Comparison {
 	switch {
 	case operator == nil:
 	case !slices.Contains(comparisons, operator.Value):
-		hint := "one of eq, neq, incl, excl, matches; for others write a predicate"
-		if near := diag.Suggest(operator.Value, comparisons); near != "" {
-			hint = "did you mean " + syntax.Quote(near) + "?"
-		}
+		hint := diag.Meant(operator.Value, comparisons, "one of eq, neq, incl, excl, matches; for others write a predicate")
 		r.d.Fail(operator, diag.BadOperator, hint, "operator %s is not known", syntax.Quote(operator.Value))
 	case operator.Value == "matches" && value != nil:
 		checkRegex(r.d, value)

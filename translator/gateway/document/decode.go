@@ -137,26 +137,30 @@ func decodeInstant(d *syntax.Decoder, n *syntax.Node, name string) *time.Time {
 }
 
 // readWord reads an optional string that is one of some words, each for its own
-// meaning; anything else is reported with the code.
-func readWord(c *syntax.Cursor, name string, code diag.Code, words ...string) *syntax.Node {
+// meaning; anything else is reported with the code. Without one of them it returns other.
+func readWord(c *syntax.Cursor, name string, code diag.Code, other string, words ...string) string {
 	n := c.Text(name)
-	if n == nil || slices.Contains(words, n.Value) {
-		return n
+	switch {
+	case n == nil:
+		return other
+	case slices.Contains(words, n.Value):
+		return n.Value
 	}
-	hint := "write " + strings.Join(words, " or ")
-	if near := diag.Suggest(n.Value, words); near != "" {
-		hint = "did you mean " + syntax.Quote(near) + "?"
-	}
+	hint := diag.Meant(n.Value, words, "write "+strings.Join(words, " or "))
 	c.Fail(n, code, hint, "%s %s is not known", name, syntax.Quote(n.Value))
-	return nil
+	return other
 }
 
-// readFilled reads an optional string that may not be empty where it is written.
-func readFilled(c *syntax.Cursor, name string) *syntax.Node {
+// readFilled reads an optional string that may not be empty where it is written. Without it, it
+// returns other.
+func readFilled(c *syntax.Cursor, name string, other syntax.Text) syntax.Text {
 	n := c.Text(name)
-	if n != nil && n.Value == "" {
+	switch {
+	case n == nil:
+		return other
+	case n.Value == "":
 		c.Fail(n, diag.Value, "leave it out", "%s of %s is empty", name, c.What)
-		return nil
+		return other
 	}
-	return n
+	return c.Decoder.Text(n)
 }

@@ -46,11 +46,8 @@ func decodeGRPCMatch(d *syntax.Decoder, c *syntax.Cursor) RouteMatch {
 // decodeGRPCMethod decodes the method of a match, which names a service, a method or
 // both.
 func decodeGRPCMethod(d *syntax.Decoder, c *syntax.Cursor) *GRPCMethod {
-	out := &GRPCMethod{Type: "Exact"}
 	before := len(d.Diags)
-	if kind := readWord(c, "type", diag.Value, "Exact", "RegularExpression"); kind != nil {
-		out.Type = kind.Value
-	}
+	out := &GRPCMethod{Type: readWord(c, "type", diag.Value, "Exact", "Exact", "RegularExpression")}
 	out.Service = decodeGRPCName(d, c, out.Type, "service", grpcService, "a dotted name such as books.v1.Library")
 	out.Method = decodeGRPCName(d, c, out.Type, "method", grpcMethod, "a single name such as GetBook")
 	if out.Service == "" && out.Method == "" && len(d.Diags) == before {

@@ -43,13 +43,7 @@ func (g *gatewayDocument) gateway() *Gateway {
 		return out
 	}
 	checkShape(c, gatewayFields)
-	items, at := c.List("listeners")
-	switch {
-	case c.Value("listeners") == nil:
-		c.Missing("listeners", "")
-	case at != nil && len(items) == 0:
-		c.Fail(c.Field("listeners").Key, diag.Missing, "", "listeners of spec is empty")
-	}
+	items := c.RequiredList("listeners")
 	seen := make(map[string]diag.Position)
 	for _, item := range items {
 		l, ok := decodeListener(g.d, item)
@@ -94,9 +88,7 @@ func decodeListener(d *syntax.Decoder, n *syntax.Node) (Listener, bool) {
 		c.Missing("port", "")
 	}
 	l.Port, _ = c.Integer("port", 1, 65535)
-	if protocol := c.Required("protocol"); protocol != nil {
-		l.Protocol = protocol.Value
-	}
+	l.Protocol = c.Required("protocol").Text()
 	decodeAllowedRoutes(d, c.Mapping("allowedRoutes"), &l)
 	checkShape(c, listenerFields)
 	c.Done()
@@ -126,9 +118,7 @@ func decodeAllowedRoutes(d *syntax.Decoder, c *syntax.Cursor, l *Listener) {
 		return
 	}
 	namespaces := c.Mapping("namespaces")
-	if from := readWord(namespaces, "from", diag.Value, "Same", "All", "Selector", "None"); from != nil {
-		l.From = from.Value
-	}
+	l.From = readWord(namespaces, "from", diag.Value, l.From, "Same", "All", "Selector", "None")
 	if n := namespaces.Value("selector"); n != nil {
 		selector := d.Selector(n)
 		if l.From == "Selector" {

@@ -120,9 +120,7 @@ func (g *gatewayDocument) target(c *syntax.Cursor) Target {
 	ref.Hints = map[string]string{"namespace": "the target lies in the policy's own namespace"}
 	t := Target{At: d.At(ref.At)}
 	group, kind, name := ref.Required("group"), ref.Required("kind"), ref.Required("name")
-	if section := readFilled(ref, "sectionName"); section != nil {
-		t.Section = d.Text(section)
-	}
+	t.Section = readFilled(ref, "sectionName", t.Section)
 	ref.Done()
 	ok := group != nil && kind != nil && name != nil
 	if group != nil && group.Value != groupGateway {

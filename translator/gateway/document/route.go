@@ -90,16 +90,9 @@ func (g *gatewayDocument) parent(n *syntax.Node) (ParentRef, bool) {
 		return p, false
 	}
 	group := c.Text("group")
-	if kind := readFilled(c, "kind"); kind != nil {
-		p.Kind = d.Text(kind)
-	}
-	if namespace := readFilled(c, "namespace"); namespace != nil {
-		p.Namespace = d.Text(namespace)
-	}
+	p.Kind, p.Namespace = readFilled(c, "kind", p.Kind), readFilled(c, "namespace", p.Namespace)
 	name := c.Required("name")
-	if section := readFilled(c, "sectionName"); section != nil {
-		p.Section = d.Text(section)
-	}
+	p.Section = readFilled(c, "sectionName", p.Section)
 	p.Port, _ = c.Integer("port", 1, 65535)
 	c.Done()
 	// A parent of another kind is reported where cycles are looked for.
@@ -132,9 +125,7 @@ func (g *gatewayDocument) routeRules(c *syntax.Cursor) []RouteRule {
 		rule := RouteRule{At: g.d.At(n), Name: "rule-" + strconv.Itoa(i+1)}
 		name := syntax.Text{Value: rule.Name, At: rule.At}
 		if r := g.d.Cursor(n, "a rule", false); r != nil {
-			if given := readFilled(r, "name"); given != nil {
-				name = g.d.Text(given)
-			}
+			name = readFilled(r, "name", name)
 			if g.h.Kind == tables.KindGRPCRoute {
 				rule.Matches = decodeMatches(g.d, r, RouteMatch{}, decodeGRPCMatch)
 				checkShape(r, grpcRuleFields)
@@ -170,19 +161,14 @@ func decodeMatches(d *syntax.Decoder, c *syntax.Cursor, byDefault RouteMatch, de
 func decodeRouteMatch(d *syntax.Decoder, c *syntax.Cursor) RouteMatch {
 	m := everything
 	if path := c.Mapping("path"); path != nil {
-		if kind := readWord(path, "type", diag.Value, "Exact", "PathPrefix", "RegularExpression"); kind != nil {
-			m.PathType = kind.Value
-		}
+		m.PathType = readWord(path, "type", diag.Value, m.PathType, "Exact", "PathPrefix", "RegularExpression")
 		if value := path.Text("value"); value != nil {
 			m.Path = value.Value
 			checkRoutePath(d, value, m.PathType)
 		}
 		path.Done()
 	}
-	method := readWord(c, "method", diag.Value, "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH")
-	if method != nil {
-		m.Method = method.Value
-	}
+	m.Method = readWord(c, "method", diag.Value, "", "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH")
 	m.Headers = decodeValueMatches(d, c, "headers", syntax.Fold)
 	m.Query = decodeValueMatches(d, c, "queryParams", strings.Clone)
 	return m
@@ -221,10 +207,7 @@ func decodeValueMatches(d *syntax.Decoder, c *syntax.Cursor, name string, normal
 		if item == nil {
 			continue
 		}
-		m := ValueMatch{Type: "Exact"}
-		if kind := readWord(item, "type", diag.Value, "Exact", "RegularExpression"); kind != nil {
-			m.Type = kind.Value
-		}
+		m := ValueMatch{Type: readWord(item, "type", diag.Value, "Exact", "Exact", "RegularExpression")}
 		key, value := item.Required("name"), item.Required("value")
 		item.Done()
 		if value == nil || key == nil || m.Type == "RegularExpression" && !checkRegex(d, value) || !checkUnique(d, seen, d.Text(key), "name in "+name) {

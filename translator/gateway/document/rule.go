@@ -309,10 +309,7 @@ func warnDoubt(d *syntax.Decoder, n *syntax.Node, path *tables.SelectorPath) {
 	if len(steps) == 0 || slices.Contains(known, steps[0]) {
 		return
 	}
-	hint := "begin with one of " + strings.Join(known, ", ")
-	if near := diag.Suggest(steps[0], known); near != "" {
-		hint = "did you mean " + syntax.Quote(near) + "?"
-	}
+	hint := diag.Meant(steps[0], known, "begin with one of "+strings.Join(known, ", "))
 	d.DeferredWarnings = append(d.DeferredWarnings, diag.Diagnostic{
 		Position: d.At(n), Length: n.Length(), Severity: diag.Warning, Code: diag.UnknownAttribute,
 		Message: fmt.Sprintf("%s has no %s: the selector finds nothing", of, syntax.Quote(steps[0])), Hint: hint,

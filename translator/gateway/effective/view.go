@@ -30,9 +30,7 @@ type view struct {
 }
 
 func newView(g *tables.Gateway, kind string) *view {
-	if g == nil {
-		g = &tables.Gateway{}
-	}
+	g = tables.OrEmpty(g)
 	v := &view{
 		g: g, kind: kind,
 		byRoute:   make(map[int][]*tables.GatewayPath),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -82,12 +83,7 @@ func (b *Baseline) Encode() []byte {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n")
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(e); err != nil {
-			panic(err) // strings and numbers have a form in JSON
-		}
-		out.Truncate(out.Len() - 1) // the line feed
+		out.Write(jsontext.Encode(e))
 	}
 	out.WriteString("\n]}\n")
 	return out.Bytes()

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -53,15 +54,11 @@ func (p *probe) targets() []target {
 // pin returns what sets the stated members of a request.
 func (p *probe) pin(t target, namespace, name string) func(*statement.Request) bool {
 	return func(r *statement.Request) bool {
-		if t.verb != "" {
-			r.Verb = t.verb
-		}
+		r.Verb = cmp.Or(t.verb, r.Verb)
 		if t.resource != "" {
 			r.Group, r.Resource, r.Subresource, r.Path = t.group, t.resource, t.sub, ""
 		}
-		if namespace != "" {
-			r.Namespace = namespace
-		}
+		r.Namespace = cmp.Or(namespace, r.Namespace)
 		if p.isCluster {
 			r.Namespace, r.NamespaceLabels = "", nil
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 var (
@@ -113,12 +115,7 @@ func (k *keySet) principalsOf(key ssh.PublicKey, t time.Time) []string {
 		case !s.isAuthority && isEqual(s.key, key):
 			return strings.Split(s.principals, ",")
 		case s.isAuthority && isCertificate && isEqual(s.key, certificate.SignatureKey):
-			var found []string
-			for _, principal := range certificate.ValidPrincipals {
-				if s.certifies(certificate, principal, t) {
-					found = append(found, principal)
-				}
-			}
+			found := elements.Filter(certificate.ValidPrincipals, func(principal string) bool { return s.certifies(certificate, principal, t) })
 			if found != nil {
 				return found
 			}
