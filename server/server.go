@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -75,9 +76,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: limits.NewReserved(c.Limits.MaxValuesInUse, smallRequest)}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	if err := s.openFiles(); err != nil {
 		return nil, err
 	}

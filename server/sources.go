@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/reload"
@@ -228,10 +229,7 @@ type revisionStore struct {
 
 func (k revisionStore) Revisions() (any, error) {
 	kept, err := k.Reloader.Revisions()
-	if kept == nil {
-		kept = []reload.Kept{}
-	}
-	return kept, toAPIError(err)
+	return elements.NotNil(kept), toAPIError(err)
 }
 
 func (k revisionStore) Rollback(ctx context.Context, revision string) error {

@@ -148,18 +148,14 @@ func (o *Options) consoleService() *exchange.Service {
 }
 
 func (o *Options) setDefaults() {
-	if o.Cache == nil {
-		o.Cache = noCache{}
-	}
+	o.Cache = cmp.Or[dashboard.Cache](o.Cache, noCache{})
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }
 	}
 	if o.Status == nil {
 		o.Status = func(bool) any { return struct{}{} }
 	}
-	if o.StatusForm == nil {
-		o.StatusForm = struct{}{}
-	}
+	o.StatusForm = cmp.Or[any](o.StatusForm, struct{}{})
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.SessionKey = cmp.Or(o.SessionKey, kubernetes.DefaultSessionKey)
 	o.EscalationKey = cmp.Or(o.EscalationKey, kubernetes.DefaultEscalationKey)

@@ -19,6 +19,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/internal/progress"
 )
@@ -232,10 +233,7 @@ func parseIssuerKeys(content []byte, o *IssuerOptions) (*issuerKeys, error) {
 	if len(k.keys.Keys) == 0 {
 		return nil, errors.New("it has no keys")
 	}
-	var names []string
-	for _, algorithm := range asymmetric {
-		names = append(names, string(algorithm))
-	}
+	names := elements.Map(asymmetric, func(algorithm jose.SignatureAlgorithm) string { return string(algorithm) })
 	k.verifier = oidc.NewVerifier(o.URL, k, &oidc.Config{ClientID: o.Audience, SupportedSigningAlgs: names})
 	return k, nil
 }

@@ -8,10 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/writ-policy/writ/internal/limits"
 )
 
 // maxTokens is how large a token file may be.
@@ -49,7 +50,7 @@ func ReadTokens(path string) (*Tokens, error) {
 func (t *Tokens) Reload() (changed bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	content, err := readBounded(t.path, maxTokens)
+	content, err := limits.ReadFile(t.path, maxTokens)
 	if err != nil {
 		return false, fmt.Errorf("read tokens: %w", err)
 	}
@@ -125,17 +126,4 @@ func parseCaller(fields []string) (*Caller, error) {
 		}
 	}
 	return caller, nil
-}
-
-func readBounded(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(content)) > limit {
-		err = fmt.Errorf("%s is larger than %d bytes", path, limit)
-	}
-	return content, err
 }

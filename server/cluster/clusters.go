@@ -6,14 +6,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -75,7 +74,7 @@ func Read(path string, o Options) (*Clusters, error) {
 func (c *Clusters) Reload() (changed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	content, err := readBounded(c.path)
+	content, err := limits.ReadFile(c.path, maxFile)
 	if err != nil {
 		return false, fmt.Errorf("read clusters: %w", err)
 	}
@@ -133,7 +132,7 @@ func (c *Clusters) at(err error) error {
 func reach(entry *clusterEntry, before *reached, o Options) (*reached, error) {
 	r := &reached{clusterEntry: *entry}
 	if entry.Kubeconfig != "" {
-		content, err := readBounded(entry.Kubeconfig)
+		content, err := limits.ReadFile(entry.Kubeconfig, maxFile)
 		if err != nil {
 			return nil, err
 		}
@@ -210,17 +209,4 @@ func (c *Clusters) Complete(ctx context.Context, r *decision.Request, w decision
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	found.client.complete(ctx, r, w)
-}
-
-func readBounded(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
-	}
-	return content, err
 }

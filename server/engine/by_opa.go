@@ -18,6 +18,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/overdue"
 )
@@ -186,7 +187,7 @@ func (e *Engine) accessByOPA(ctx context.Context, r *decision.Request, now time.
 	}
 	d := read.Decision
 	d.Allowed, d.Denied, d.IsWorded = *read.Allowed, *read.Denied, true
-	d.Warnings, d.Matched = notNil(d.Warnings), notNil(d.Matched)
+	d.Warnings, d.Matched = elements.NotNil(d.Warnings), elements.NotNil(d.Matched)
 	if p := d.PodSecurity; p != nil {
 		d.Pods = []decision.PodOutcome{{Policy: p.Policy, Action: p.Action, Evaluated: true, Score: p.Score, Factors: p.Factors}}
 	}
@@ -194,14 +195,6 @@ func (e *Engine) accessByOPA(ctx context.Context, r *decision.Request, now time.
 		d.Expires = now
 	}
 	return d, nil
-}
-
-// notNil returns an empty list for nil, so that it is a list in JSON.
-func notNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 // Visibility authorizes a request.
@@ -266,7 +259,7 @@ func (e *Engine) tryVisibility(ctx context.Context, r *decision.VisibilityReques
 	}
 	switch d := &read.VisibilityDecision; d.Decision {
 	case decision.VisibleAll, decision.VisibleSome, decision.VisibleNone:
-		d.Permissions, d.Matched, d.Visible = notNil(d.Permissions), notNil(d.Matched), notNil(d.Visible)
+		d.Permissions, d.Matched, d.Visible = elements.NotNil(d.Permissions), elements.NotNil(d.Matched), elements.NotNil(d.Visible)
 		return *d, nil
 	}
 	return read.VisibilityDecision, fmt.Errorf("the decision must be %s, %s or %s", decision.VisibleAll, decision.VisibleSome, decision.VisibleNone)

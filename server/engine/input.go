@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/translator/tables"
@@ -162,10 +163,7 @@ func list(items []string) *ast.Term {
 	if len(items) == 0 {
 		return noList
 	}
-	terms := make([]*ast.Term, len(items))
-	for i, item := range items {
-		terms[i] = text(item)
-	}
+	terms := elements.Map(items, text)
 	return ast.ArrayTerm(terms...)
 }
 

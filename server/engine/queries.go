@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/elements"
 	library "github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/gateway"
@@ -162,9 +163,7 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle) (*prepared, error) {
 		asked[askAll] = &prepared.findings
 	}
 	names := slices.Collect(maps.Keys(asked))
-	for _, family := range genericFamilies() {
-		names = append(names, ruleOf(family))
-	}
+	names = append(names, elements.Map(genericFamilies(), ruleOf)...)
 	if prepared.compiler, err = bundles.CompileFor(b, names); err != nil {
 		return nil, err
 	}

@@ -154,9 +154,7 @@ func (o *Options) setDefaults() {
 	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), defaultMaxInFlight)
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), defaultMaxMessage)
 	o.MaxValues = cmp.Or(max(o.MaxValues, 0), math.MaxInt)
-	if o.Values == nil {
-		o.Values = new(limits.Budget)
-	}
+	o.Values = cmp.Or(o.Values, new(limits.Budget))
 	o.ReceiveBytes = cmp.Or(max(o.ReceiveBytes, 0), DefaultReceiveBytes)
 	o.ReceiveTimeout = cmp.Or(max(o.ReceiveTimeout, 0), defaultReceiveTimeout)
 	o.MaxConnections = cmp.Or(max(o.MaxConnections, 0), DefaultMaxConnections)

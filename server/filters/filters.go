@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/filter"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/visibility"
 	"github.com/writ-policy/writ/translator/dates"
@@ -50,7 +51,7 @@ func (a *Answer) JSON() []byte {
 	if a.text != nil {
 		return a.text
 	}
-	return Encode(a)
+	return jsontext.Line(a)
 }
 
 // Record returns what is recorded of an answer to the question.
@@ -89,7 +90,7 @@ func (q *Question) Answer(ctx context.Context, p decision.Policies) (*Answer, er
 		if err != nil {
 			return decision.CachedValue{}, err
 		}
-		a.text = Encode(a)
+		a.text = jsontext.Line(a)
 		kept := decision.CachedValue{Value: a, Bytes: 3 * len(a.text)}
 		if a.Until != nil {
 			kept.Expires, err = time.Parse(time.RFC3339Nano, *a.Until)
@@ -115,7 +116,7 @@ func (q *Question) key(p decision.Policies) string {
 
 // Hash identifies the condition with its parameters.
 func (a *Answer) Hash() string {
-	sum := sha256.Sum256(Encode([]any{a.Query, a.Args, a.ForKubernetes}))
+	sum := sha256.Sum256(jsontext.Line([]any{a.Query, a.Args, a.ForKubernetes}))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -1,5 +1,7 @@
 package lists
 
+import "github.com/writ-policy/writ/internal/elements"
+
 // Page is a page as endpoints write it.
 type Page struct {
 	Question Question `json:"question"`
@@ -29,9 +31,7 @@ func (p *Part) Page() *Page {
 		Question: p.Question, Universe: p.Universe, ClusterScoped: p.IsClusterScoped, Items: make([]PageItem, len(p.Items)),
 		Others: p.Others, Total: len(p.List.Items), Until: p.Until, Revision: p.Of.Revision,
 	}
-	if out.Question.Groups == nil {
-		out.Question.Groups = []string{}
-	}
+	out.Question.Groups = elements.NotNil(out.Question.Groups)
 	if p.Next != "" {
 		out.Next = &p.Next
 	}

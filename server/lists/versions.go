@@ -1,13 +1,14 @@
 package lists
 
 import (
+	"bytes"
 	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/writ-policy/writ/analysis/filter"
-	"github.com/writ-policy/writ/server/filters"
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Versions number lists, so that a client that has one can get what differs from it. Numbers
@@ -111,5 +112,5 @@ func isSameNames(a, b *filter.Names, of, to *Item) bool {
 	if a.IsAny || b.IsAny {
 		return a.IsAny == b.IsAny
 	}
-	return string(filters.Encode(of.NamesJSON())) == string(filters.Encode(to.NamesJSON()))
+	return bytes.Equal(jsontext.Encode(of.NamesJSON()), jsontext.Encode(to.NamesJSON()))
 }

@@ -1,6 +1,10 @@
 package metrics
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/internal/elements"
+)
 
 // Cause is why a reload was refused.
 type Cause string
@@ -15,12 +19,9 @@ const (
 
 var causes = []Cause{ByAssertions, ByErrors, ByUnread, ByActivation}
 
-func causeList() string {
-	names := make([]string, len(causes))
-	for i, cause := range causes {
-		names[i] = string(cause)
-	}
-	return strings.Join(names, ", ")
+// wordList returns the values of a label, for the help of its metric.
+func wordList[T ~string](words []T) string {
+	return strings.Join(elements.Map(words, func(word T) string { return string(word) }), ", ")
 }
 
 // ReloadRefused counts a reload that was refused.

@@ -76,7 +76,7 @@ var instruments = []instrument{
 	},
 	{
 		"writ_requests_refused_total", "counter", []string{"reason"},
-		"Requests and connections refused to bound memory, by reason (" + reasonList() + ").",
+		"Requests and connections refused to bound memory, by reason (" + wordList(reasons) + ").",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.bounded, i) },
 	},
 	{
@@ -101,7 +101,7 @@ var instruments = []instrument{
 	},
 	{
 		"writ_reloads_refused_total", "counter", []string{"reason"},
-		"Reloads that were refused, by reason (" + causeList() + ").",
+		"Reloads that were refused, by reason (" + wordList(causes) + ").",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.causes, i) },
 	},
 	{

@@ -1,7 +1,5 @@
 package metrics
 
-import "strings"
-
 // Reason is why a request or a connection was refused to bound memory.
 type Reason string
 
@@ -24,14 +22,6 @@ const (
 var reasons = []Reason{
 	LargeBody, LargeBodies, BodiesInUse, ManyValues, ValuesInUse, LargeStream, StreamsInUse, ManyStreams,
 	SlowMessage, ReplacedMessage, ManyConnections, ManyWatches,
-}
-
-func reasonList() string {
-	names := make([]string, len(reasons))
-	for i, reason := range reasons {
-		names[i] = string(reason)
-	}
-	return strings.Join(names, ", ")
 }
 
 // Refused counts a request or a connection that was refused for the reason.

@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -139,19 +140,13 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 	if !revisionForm.MatchString(revision) {
 		return nil, ErrNotKept
 	}
-	f, err := openRegular(s.keptPath(revision))
-	if errors.Is(err, fs.ErrNotExist) {
+	b, err := s.read(s.keptPath(revision))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrNotKept
-	}
-	if err != nil {
-		return nil, fmt.Errorf("revision %s: %w", revision, withoutPath(err))
-	}
-	defer f.Close()
-	b, err := bundles.ReadSigned(f, s.keys)
-	if err != nil {
-		return nil, fmt.Errorf("revision %s: %w", revision, withoutPath(err))
-	}
-	if b.Manifest.Revision != revision {
+	case err != nil:
+		return nil, fmt.Errorf("revision %s: %w", revision, err)
+	case b.Manifest.Revision != revision:
 		return nil, fmt.Errorf("revision %s: the file holds revision %s", revision, b.Manifest.Revision)
 	}
 	return b, nil
@@ -214,11 +209,13 @@ func writeFile(path string, content []byte) error {
 		return err
 	}
 	_, err = f.Write(content)
+	return finish(f, err)
+}
+
+// finish brings a file that was written to the disk and closes it. It returns the first error.
+func finish(f file, err error) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return cmp.Or(err, f.Close())
 }

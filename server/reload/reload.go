@@ -15,6 +15,7 @@
 package reload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,9 +119,7 @@ func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list
 // buildAndActivate builds and activates a result, and swaps it in.
 func (r *Reloader) buildAndActivate(ctx context.Context, result *translator.Result, list diag.List, snapshot source.Snapshot) outcome {
 	build := r.o.Build
-	if snapshot.Commit != "" {
-		build.Commit = snapshot.Commit
-	}
+	build.Commit = cmp.Or(snapshot.Commit, build.Commit)
 	var b *bundles.Bundle
 	err := progress.Do(ctx, progress.Build, func(context.Context) (err error) {
 		b, err = bundles.Build(result, build)

@@ -94,9 +94,7 @@ func New(o Options) *Reloader {
 	if o.Attempted == nil {
 		o.Attempted = func(Attempt) {}
 	}
-	if o.Observer == nil {
-		o.Observer = noopObserver{}
-	}
+	o.Observer = cmp.Or[Observer](o.Observer, noopObserver{})
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now

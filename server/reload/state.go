@@ -94,17 +94,10 @@ func (s *state) write(b *bundles.Bundle) error {
 		return err
 	}
 	defer os.Remove(f.Name()) // does nothing after the rename
-	err = b.WriteTar(f)
-	if err == nil {
-		err = f.Sync()
+	if err := finish(f, b.WriteTar(f)); err != nil {
+		return err
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(s.dir, stateFile))
-	}
-	if err != nil {
+	if err := os.Rename(f.Name(), filepath.Join(s.dir, stateFile)); err != nil {
 		return err
 	}
 	return syncFolder(s.dir)
@@ -163,16 +156,22 @@ func openRegular(path string) (*os.File, error) {
 // load reads the stored bundle. It returns fs.ErrNotExist if none is stored, and an error
 // that names the file if its content is not a valid bundle.
 func (s *state) load() (*bundles.Bundle, error) {
-	f, err := openRegular(filepath.Join(s.dir, stateFile))
+	b, err := s.read(filepath.Join(s.dir, stateFile))
 	if err != nil {
-		return nil, fmt.Errorf("the kept %s: %w", stateFile, withoutPath(err))
+		return nil, fmt.Errorf("the kept %s: %w", stateFile, err)
+	}
+	return b, nil
+}
+
+// read reads a bundle. Its error has no path.
+func (s *state) read(path string) (*bundles.Bundle, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
 	b, err := bundles.ReadSigned(f, s.keys)
-	if err != nil {
-		return nil, fmt.Errorf("the kept %s: %w", stateFile, withoutPath(err))
-	}
-	return b, nil
+	return b, withoutPath(err)
 }
 
 // readText reads a file of one line, and reports whether the file exists.

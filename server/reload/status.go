@@ -126,10 +126,7 @@ func (r *Reloader) Status() Status {
 	defer r.statusMu.Unlock()
 	s := r.status
 	s.ByOPA = r.Current().Loaded().ByOPA
-	s.Diagnostics = slices.Clone(s.Diagnostics)
-	if s.Diagnostics == nil {
-		s.Diagnostics = []Diagnostic{}
-	}
+	s.Diagnostics = append([]Diagnostic{}, s.Diagnostics...)
 	if took := r.translatesLong(); took > 0 {
 		s.Degraded = s.Ready
 		s.LastError = fmt.Sprintf("the newest documents have been translated for %v, without an end yet", took.Truncate(time.Second))

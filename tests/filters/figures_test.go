@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/filters"
 	"github.com/writ-policy/writ/server/lists"
 	"github.com/writ-policy/writ/server/metrics"
 )
@@ -142,7 +142,7 @@ func figureOfList(t *testing.T, p decision.Policies) {
 	first := pages.First("u", "q", l, 20)
 	figure(t, "the next page of it", 5*time.Millisecond, repeated(100, func() {
 		part, err := pages.Next("u", "q", first.Next, 20)
-		if err != nil || len(filters.Encode(part.Page())) == 0 {
+		if err != nil || len(jsontext.Line(part.Page())) == 0 {
 			t.Fatal(err)
 		}
 	}))

@@ -57,18 +57,7 @@ func (a *Admin) Revisions(w http.ResponseWriter, r *http.Request) {
 
 // Rollback serves the revision that the body names.
 func (a *Admin) Rollback(w http.ResponseWriter, r *http.Request) {
-	a.answer(w, r, func(ctx context.Context, caller *auth.Caller) (any, *exchange.Refusal) {
-		body, refused := a.Service.Body(r)
-		if refused != nil {
-			return nil, refused
-		}
-		revision, refused := textIn(body, "revision")
-		if refused != nil {
-			return nil, refused
-		}
-		a.Service.Logger.WarnContext(ctx, "rollback asked for", "by", caller.Name, "revision", exchange.Line(revision, exchange.MaxName))
-		return map[string]any{"pinned": revision}, a.refusal(r, a.Store.Rollback(ctx, revision))
-	})
+	a.change(w, r, "revision", "rollback asked for", "pinned", a.Store.Rollback)
 }
 
 // Release ends a rollback. A body is refused: a caller that names a revision here wants
@@ -85,17 +74,22 @@ func (a *Admin) Release(w http.ResponseWriter, r *http.Request) {
 
 // Accept lets the commit that the body names be served, and its descendants.
 func (a *Admin) Accept(w http.ResponseWriter, r *http.Request) {
+	a.change(w, r, "commit", "acceptance of a commit asked for", "accepted", a.Store.Accept)
+}
+
+// change applies a change to what a key of the body names, and answers with that under a key.
+func (a *Admin) change(w http.ResponseWriter, r *http.Request, key, message, as string, apply func(context.Context, string) error) {
 	a.answer(w, r, func(ctx context.Context, caller *auth.Caller) (any, *exchange.Refusal) {
 		body, refused := a.Service.Body(r)
 		if refused != nil {
 			return nil, refused
 		}
-		commit, refused := textIn(body, "commit")
+		name, refused := textIn(body, key)
 		if refused != nil {
 			return nil, refused
 		}
-		a.Service.Logger.WarnContext(ctx, "acceptance of a commit asked for", "by", caller.Name, "commit", exchange.Line(commit, exchange.MaxName))
-		return map[string]any{"accepted": commit}, a.refusal(r, a.Store.Accept(ctx, commit))
+		a.Service.Logger.WarnContext(ctx, message, "by", caller.Name, key, exchange.Line(name, exchange.MaxName))
+		return map[string]any{as: name}, a.refusal(r, apply(ctx, name))
 	})
 }
 

@@ -4,9 +4,7 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -71,7 +69,7 @@ func (d *Dashboard) ClearCache(w http.ResponseWriter, r *http.Request) {
 		d.Service.Refuse(w, Form, refused)
 		return
 	}
-	exchange.Write(w, http.StatusOK, exchange.JSON, encode(map[string]any{
+	exchange.Write(w, http.StatusOK, exchange.JSON, jsontext.Line(map[string]any{
 		"message": "Cache cleared successfully", "user": caller.User,
 		"rbac_entries_cleared": d.Cache.Forget(d.Service.Current(), caller.User),
 	}))
@@ -116,7 +114,7 @@ func (d *Dashboard) list(parameters []string, list lister) http.HandlerFunc {
 			if listing.EvaluationError != "" {
 				return nil, &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "evaluation error: " + listing.EvaluationError}
 			}
-			return encode(value), nil
+			return jsontext.Line(value), nil
 		},
 	})
 }
@@ -139,17 +137,6 @@ func readQuery(raw string, parameters []string) (url.Values, *exchange.Refusal) 
 		}
 	}
 	return query, nil
-}
-
-// encode encodes a value that is made of strings and numbers only.
-func encode(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err)
-	}
-	return b.Bytes()
 }
 
 // instant is a time as the debugging API writes it.

@@ -16,6 +16,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/server/types"
 
 	"github.com/writ-policy/writ/analysis/filter"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/questions"
 	"github.com/writ-policy/writ/server/decision"
@@ -206,7 +207,7 @@ func (a *API) compile(r *http.Request, p decision.Policies, body decision.Value,
 	if q.metrics {
 		answer.Metrics = map[string]any{"timer_server_handler_ns": time.Since(q.began).Nanoseconds()}
 	}
-	text := filters.Encode(answer)
+	text := jsontext.Line(answer)
 	if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
 		return b, questions.TooLarge(len(text), a.MaxAnswer)
 	}
@@ -394,7 +395,7 @@ func (c *compilation) record(path, media string, found []compiledTarget, result 
 	}
 	f.Target, f.Hash, f.Path, f.Input = media, strings.Join(hashes, "+"), path, c.input.Bytes()
 	if result != nil {
-		f.Result = filters.Encode(result)
+		f.Result = jsontext.Line(result)
 	}
 	f.Custom = map[string]any{"type": "open-policy-agent/compile", "unknowns": c.unknowns, "options": c.options, "mask_rule": ""}
 	if len(c.metadata) > 0 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
@@ -69,10 +70,7 @@ func appendWhoCan(b []byte, w *access.WhoCan) []byte {
 		warnings = append(warnings, w.Reason)
 	}
 	if len(w.Except) > 0 && len(w.Groups) > 0 {
-		names := make([]string, len(w.Except))
-		for i, e := range w.Except {
-			names[i] = e.Kind + " " + e.Name
-		}
+		names := elements.Map(w.Except, func(e access.Exception) string { return e.Kind + " " + e.Name })
 		warnings = append(warnings, "may not hold for: "+strings.Join(names, ", "))
 	}
 	if text := access.EvaluationErrorText(w.EvaluationError, warnings); text != "" {

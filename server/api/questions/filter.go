@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/writ-policy/writ/analysis/filter"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/filters"
@@ -45,7 +46,7 @@ func (a *API) record(r *http.Request, p decision.Policies, q *filters.Question, 
 		return
 	}
 	f := q.Record(answer)
-	f.Result = filters.Encode(map[string]any{"kind": answer.Kind, "exact": answer.Exact, "until": answer.Until, "matched": answer.Matched, "hash": f.Hash})
+	f.Result = jsontext.Line(map[string]any{"kind": answer.Kind, "exact": answer.Exact, "until": answer.Until, "matched": answer.Matched, "hash": f.Hash})
 	f.Path, f.Input = "writ/filters/"+f.Point, body.Bytes()
 	a.Service.Filtered(r, p, f)
 }

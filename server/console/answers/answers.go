@@ -10,6 +10,7 @@
 package answers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -290,15 +291,7 @@ func (v *viewer) Revision() string { return v.policies.Loaded().Revision }
 
 // Status implements console.Viewer.
 func (v *viewer) Status(c console.Caller) *console.Status {
-	status := new(console.Status)
-	text, err := json.Marshal(v.x.o.Status(c.SeesAll))
-	if err == nil {
-		err = json.Unmarshal(text, status)
-	}
-	if err != nil {
-		panic(err) // console.Status has the types of what the endpoint shows
-	}
-	return status
+	return recoded[console.Status](v.x.o.Status(c.SeesAll))
 }
 
 // Events implements console.Viewer.
@@ -347,7 +340,7 @@ func (v *viewer) Assertions(c console.Caller) (*console.Assertions, error) {
 	if v.x.o.Proofs == nil {
 		return &console.Assertions{}, nil
 	}
-	return assertionsOf(v.x.o.Proofs.Served()), nil
+	return recoded[console.Assertions](v.x.o.Proofs.Served()), nil
 }
 
 // Verify implements console.Viewer.
@@ -361,22 +354,19 @@ func (v *viewer) Verify(ctx context.Context, c console.Caller, body []byte) (*co
 	report, refused := v.x.o.Proofs.Verify(ctx, v.policies, body)
 	switch {
 	case refused == nil:
-		return assertionsOf(report), nil
+		return recoded[console.Assertions](report), nil
 	case refused.Status == http.StatusBadRequest:
 		return nil, &console.Error{Reason: console.Invalid, Message: refused.Message, Field: refused.Field, Code: refused.Code}
 	}
 	return nil, console.Errorf(console.Busy, "%s", refused.Message)
 }
 
-// assertionsOf reads verdicts from their JSON.
-func assertionsOf(verdicts any) *console.Assertions {
-	out := new(console.Assertions)
-	text, err := json.Marshal(verdicts)
-	if err == nil {
-		err = json.Unmarshal(text, out)
-	}
-	if err != nil {
-		panic(err) // console.Assertions has the types of what the endpoint shows
+// recoded reads what an endpoint shows from its JSON. T has the same types.
+func recoded[T any](shown any) *T {
+	out := new(T)
+	text, err := json.Marshal(shown)
+	if err = cmp.Or(err, json.Unmarshal(text, out)); err != nil {
+		panic(err)
 	}
 	return out
 }

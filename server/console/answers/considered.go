@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/visibility"
@@ -48,9 +49,7 @@ func (v *viewer) considered(ctx context.Context, c console.Caller, q decision.Qu
 	}
 	for i := range steps {
 		s := &steps[i]
-		if s.Step = i + 1; s.Matched == nil {
-			s.Matched = []console.Matched{}
-		}
+		s.Step, s.Matched = i+1, elements.NotNil(s.Matched)
 		if _, isVisibility := q.(*decision.VisibilityRequest); isVisibility && i > deciding && len(s.Matched) == 0 {
 			s.State = console.NotAsked // the first policy decides
 		}

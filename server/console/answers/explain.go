@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/dates"
@@ -152,15 +153,9 @@ func factsOf(point string, answer decision.Answer, outcome decision.Outcome) con
 	if err := json.Unmarshal(answer.AppendJSON(nil), &d); err != nil {
 		panic(err) // decisions of all points have these members or lack them
 	}
-	f := console.Facts{Outcome: outcomeWord(outcome), Reason: d.Reason, Warnings: d.Warnings, Matched: d.Matched}
+	f := console.Facts{Outcome: outcomeWord(outcome), Reason: d.Reason, Warnings: elements.NotNil(d.Warnings), Matched: elements.NotNil(d.Matched)}
 	if point == decision.Visibility && outcome != decision.EvaluationError {
 		f.Outcome = d.Decision // allow, partial or deny
-	}
-	if f.Warnings == nil {
-		f.Warnings = []string{}
-	}
-	if f.Matched == nil {
-		f.Matched = []console.Matched{}
 	}
 	if len(f.Matched) == 0 && len(d.Deciding) > 0 {
 		f.Matched = d.Deciding
@@ -201,7 +196,7 @@ func (v *viewer) ladder(d *decision.Decision) []console.Step {
 		if rung.step == tables.StepDebug && (debug == nil || debug.Debug.Len() == 0) {
 			continue // documents have no such step
 		}
-		s := console.Step{Step: rung.step, Title: rung.title, State: console.NoMatch, Matched: by[rung.step]}
+		s := console.Step{Step: rung.step, Title: rung.title, State: console.NoMatch, Matched: elements.NotNil(by[rung.step])}
 		switch {
 		case failed:
 			s.State = console.NotAsked
@@ -212,9 +207,6 @@ func (v *viewer) ladder(d *decision.Decision) []console.Step {
 		case rung.step > deciding && (deciding <= tables.StepDenyPolicy || rung.step == tables.StepNone):
 			// A debug session or a deny policy ends the evaluation before grants are looked for.
 			s.State = console.NotAsked
-		}
-		if s.Matched == nil {
-			s.Matched = []console.Matched{}
 		}
 		steps = append(steps, s)
 	}

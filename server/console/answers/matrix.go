@@ -13,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/dates"
@@ -285,10 +286,7 @@ func (f *filler) cell(ctx context.Context, c *question.Cell) console.Cell {
 	if len(d.Matched) > 0 {
 		m := &d.Matched[0]
 		out.Source, out.Title = m.Place(), strings.ReplaceAll(fmt.Sprintf("%s %s/%s", m.Kind, m.Namespace, m.Name), " /", " ")
-		var sessions []string
-		for _, via := range m.Via {
-			sessions = append(sessions, via.Name)
-		}
+		sessions := elements.Map(m.Via, func(via decision.Via) string { return via.Name })
 		if len(sessions) > 0 {
 			out.Title += " via session " + strings.Join(sessions, ", ")
 		}

@@ -126,10 +126,8 @@ func (v *viewer) collect(n *names) {
 		n.principals = slices.SortedFunc(maps.Keys(s["subject"]), compareNames)
 		n.resources, n.verbs = s.addRules(access)
 	}
-	if deny := tables.Of[*tables.Deny](v.revision.tables); deny != nil {
-		for _, resources := range deny.Resources {
-			s.add("resource", resources...)
-		}
+	for _, resources := range tables.OrEmpty(tables.Of[*tables.Deny](v.revision.tables)).Resources {
+		s.add("resource", resources...)
 	}
 	if visibility := tables.Of[*tables.Visibility](v.revision.tables); visibility != nil {
 		s.add("type", slices.Collect(maps.Keys(visibility.Types))...)

@@ -49,34 +49,25 @@ func eachNamed(list tables.List, f func(file string, o console.Object)) {
 		}
 	}
 	add := func(source, kind, namespace, name string) { addRole(source, "", kind, namespace, name) }
-	if access := tables.Of[*tables.Access](list); access != nil {
-		for _, r := range access.Roles.All() {
-			addRole(r.Source, r.Family, r.Kind, r.Namespace, r.Name)
-		}
-		for _, b := range access.Bindings.All() {
-			add(b.Source, b.Kind, b.Namespace, b.Name)
-		}
+	access := tables.OrEmpty(tables.Of[*tables.Access](list))
+	for _, r := range access.Roles.All() {
+		addRole(r.Source, r.Family, r.Kind, r.Namespace, r.Name)
 	}
-	if deny := tables.Of[*tables.Deny](list); deny != nil {
-		for i := range deny.Policies {
-			add(deny.Policies[i].Source, kindDeny, "", deny.Policies[i].Name)
-		}
+	for _, b := range access.Bindings.All() {
+		add(b.Source, b.Kind, b.Namespace, b.Name)
 	}
-	if visibility := tables.Of[*tables.Visibility](list); visibility != nil {
-		for i := range visibility.Policies {
-			p := &visibility.Policies[i]
-			add(p.Source, kindVisibility, p.Namespace, p.Name)
-		}
-		for i := range visibility.Sources {
-			m := &visibility.Sources[i]
-			add(m.Source, "MetricSource", m.Namespace, m.Name)
-		}
+	for _, p := range tables.OrEmpty(tables.Of[*tables.Deny](list)).Policies {
+		add(p.Source, kindDeny, "", p.Name)
 	}
-	if gateway := tables.Of[*tables.Gateway](list); gateway != nil {
-		for i := range gateway.Policies {
-			p := &gateway.Policies[i]
-			add(p.Source, p.Kind, p.Namespace, p.Name)
-		}
+	visibility := tables.OrEmpty(tables.Of[*tables.Visibility](list))
+	for _, p := range visibility.Policies {
+		add(p.Source, kindVisibility, p.Namespace, p.Name)
+	}
+	for _, m := range visibility.Sources {
+		add(m.Source, "MetricSource", m.Namespace, m.Name)
+	}
+	for _, p := range tables.OrEmpty(tables.Of[*tables.Gateway](list)).Policies {
+		add(p.Source, p.Kind, p.Namespace, p.Name)
 	}
 }
 

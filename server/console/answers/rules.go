@@ -136,20 +136,14 @@ const whole = -1
 
 // policyRules returns the rules of policies in the order of the tables.
 func policyRules(list tables.List) (rules []rule) {
-	if deny := tables.Of[*tables.Deny](list); deny != nil {
-		for i := range deny.Policies {
-			rules = append(rules, denyRules(&deny.Policies[i])...)
-		}
+	deny, visibility := tables.OrEmpty(tables.Of[*tables.Deny](list)), tables.OrEmpty(tables.Of[*tables.Visibility](list))
+	for i := range deny.Policies {
+		rules = append(rules, denyRules(&deny.Policies[i])...)
 	}
-	if visibility := tables.Of[*tables.Visibility](list); visibility != nil {
-		for i := range visibility.Policies {
-			rules = append(rules, visibilityRules(&visibility.Policies[i])...)
-		}
+	for i := range visibility.Policies {
+		rules = append(rules, visibilityRules(&visibility.Policies[i])...)
 	}
-	if gateway := tables.Of[*tables.Gateway](list); gateway != nil {
-		rules = append(rules, gatewayRules(gateway)...)
-	}
-	return slices.Clip(rules)
+	return slices.Clip(append(rules, gatewayRules(tables.OrEmpty(tables.Of[*tables.Gateway](list)))...))
 }
 
 func denyRules(p *tables.DenyPolicy) (rules []rule) {

@@ -24,10 +24,7 @@ func (v *viewer) Topology(c console.Caller, gateway string) (*console.Topology, 
 	if err := v.admit(c); err != nil {
 		return nil, err
 	}
-	g := tables.Of[*tables.Gateway](v.revision.tables)
-	if g == nil {
-		g = new(tables.Gateway)
-	}
+	g := tables.OrEmpty(tables.Of[*tables.Gateway](v.revision.tables))
 	b := &graph{tables: g, seen: make(map[string]bool), edges: make(map[[2]string]bool), out: &console.Topology{Gateways: []string{}, Nodes: []console.Node{}, Edges: [][2]string{}}}
 	found := gateway == ""
 	shown := make(map[int]bool)

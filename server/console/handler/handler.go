@@ -58,6 +58,7 @@ type question struct {
 	view   console.Viewer
 	caller console.Caller
 	query  url.Values
+	limit  int // 0 if the query has none
 	r      *http.Request
 }
 
@@ -94,7 +95,11 @@ func (a *API) get(answer func(*question) (any, error), known ...string) http.Han
 		if revision := q.view.Revision(); revision != "" {
 			w.Header().Set(exchange.RevisionHeader, revision)
 		}
-		value, err := answer(q)
+		var value any
+		limit, err := q.number("limit")
+		if q.limit = limit; err == nil {
+			value, err = answer(q)
+		}
 		a.write(w, value, err)
 	}
 }

@@ -25,23 +25,15 @@ func (a *API) Names() http.HandlerFunc {
 // Subject lists what documents bind to a subject.
 func (a *API) Subject() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {
-		limit, err := q.number("limit")
-		if err != nil {
-			return nil, err
-		}
-		return q.view.Subject(q.caller, q.query.Get("subject"), limit, q.query.Get("after"))
+		return q.view.Subject(q.caller, q.query.Get("subject"), q.limit, q.query.Get("after"))
 	}, "subject", "limit", "after")
 }
 
 // Role shows a role and who holds it.
 func (a *API) Role() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {
-		limit, err := q.number("limit")
-		if err != nil {
-			return nil, err
-		}
 		return q.view.Role(q.caller, console.RoleQuery{
-			Family: q.query.Get("family"), Namespace: q.query.Get("namespace"), Name: q.query.Get("name"), Limit: limit, After: q.query.Get("after"),
+			Family: q.query.Get("family"), Namespace: q.query.Get("namespace"), Name: q.query.Get("name"), Limit: q.limit, After: q.query.Get("after"),
 		})
 	}, "family", "namespace", "name", "limit", "after")
 }
@@ -65,11 +57,7 @@ func (a *API) Document() http.HandlerFunc {
 // Rules lists rules by how often they decided.
 func (a *API) Rules() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {
-		limit, err := q.number("limit")
-		if err != nil {
-			return nil, err
-		}
-		return q.view.Rules(q.caller, console.RulesQuery{Never: q.query.Get("never") == "1", Limit: limit, After: q.query.Get("after")})
+		return q.view.Rules(q.caller, console.RulesQuery{Never: q.query.Get("never") == "1", Limit: q.limit, After: q.query.Get("after")})
 	}, "never", "limit", "after")
 }
 
@@ -88,12 +76,8 @@ func (a *API) Diff() http.HandlerFunc {
 // Risks lists dangerous grants.
 func (a *API) Risks() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {
-		limit, err := q.number("limit")
-		if err != nil {
-			return nil, err
-		}
 		return q.view.Risks(q.ctx, q.caller, console.RisksQuery{
-			Code: q.query.Get("code"), Severity: q.query.Get("severity"), Subject: q.query.Get("subject"), Limit: limit, After: q.query.Get("after"),
+			Code: q.query.Get("code"), Severity: q.query.Get("severity"), Subject: q.query.Get("subject"), Limit: q.limit, After: q.query.Get("after"),
 		})
 	}, "code", "severity", "subject", "limit", "after")
 }
@@ -101,10 +85,6 @@ func (a *API) Risks() http.HandlerFunc {
 // Log lists recorded decisions.
 func (a *API) Log() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {
-		limit, err := q.number("limit")
-		if err != nil {
-			return nil, err
-		}
 		before, err := q.number("before")
 		if err != nil {
 			return nil, err
@@ -118,7 +98,7 @@ func (a *API) Log() http.HandlerFunc {
 		}
 		return q.view.Log(q.ctx, q.caller, console.LogQuery{
 			Outcome: q.query.Get("outcome"), User: q.query.Get("user"), Resource: q.query.Get("resource"), Namespace: q.query.Get("namespace"),
-			Point: q.query.Get("point"), Endpoint: q.query.Get("endpoint"), Limit: limit, Before: uint64(before),
+			Point: q.query.Get("point"), Endpoint: q.query.Get("endpoint"), Limit: q.limit, Before: uint64(before),
 		})
 	}, "outcome", "user", "resource", "namespace", "point", "endpoint", "before", "limit", "after")
 }
@@ -126,12 +106,8 @@ func (a *API) Log() http.HandlerFunc {
 // Sessions lists sessions and escalations.
 func (a *API) Sessions() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {
-		limit, err := q.number("limit")
-		if err != nil {
-			return nil, err
-		}
 		return q.view.Sessions(q.ctx, q.caller, console.SessionsQuery{
-			User: q.query.Get("user"), Cluster: q.query.Get("cluster"), State: q.query.Get("state"), Limit: limit, After: q.query.Get("after"),
+			User: q.query.Get("user"), Cluster: q.query.Get("cluster"), State: q.query.Get("state"), Limit: q.limit, After: q.query.Get("after"),
 		})
 	}, "user", "cluster", "state", "limit", "after")
 }
@@ -147,14 +123,10 @@ const formatCSV = "csv"
 // Matrix lists who can do something, or what a subject can do.
 func (a *API) Matrix() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {
-		limit, err := q.number("limit")
-		if err != nil {
-			return nil, err
-		}
 		asked := console.MatrixQuery{
 			Of: q.query.Get("of"), Resource: q.query.Get("resource"), APIGroup: q.query.Get("apiGroup"), Name: q.query.Get("name"),
 			Subject: q.query.Get("subject"), Namespace: q.query.Get("namespace"), Facts: []byte(q.query.Get("facts")), Search: q.query.Get("search"),
-			Only: q.query.Get("only") == "1", Limit: limit, After: q.query.Get("after"),
+			Only: q.query.Get("only") == "1", Limit: q.limit, After: q.query.Get("after"),
 		}
 		switch q.query.Get("format") {
 		case "", "json":

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
@@ -125,7 +126,7 @@ func exampleOf(q *question) string {
 	if err != nil || len(users.Names) == 0 {
 		return ""
 	}
-	return askHref("access", encode(map[string]any{"user": users.Names[0], "verb": "get", "resource": "pods"}))
+	return askHref("access", jsontext.Encode(map[string]any{"user": users.Names[0], "verb": "get", "resource": "pods"}))
 }
 
 // another reports whether a request is about another subject than the caller.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
@@ -173,7 +174,7 @@ func differenceOf(d *console.Diff) *difference {
 				}
 				if row.Possible || t.Change == g.Change && row.Href == "" {
 					row.Before, row.After, row.Possible = piece.Badge(t.From), piece.Badge(t.To), false
-					row.Href = askHref(class.Point, encode(t.Witness.Request))
+					row.Href = askHref(class.Point, jsontext.Encode(t.Witness.Request))
 				}
 			}
 		}

@@ -85,14 +85,14 @@ func TestAddressesOfDocuments(t *testing.T) {
 	}
 }
 
-// elements are those that views have.
-var elements = map[string]bool{}
+// knownElements are those that views have.
+var knownElements = map[string]bool{}
 
 func init() {
 	for name := range strings.FieldsSeq(`a body button br circle code datalist dd defs details dialog div dl dt figcaption figure footer form g h1 h2 h3 head
 		header html img input kbd label li link main marker meta nav ol option p path polygon polyline pre rect script section select small span strong
 		summary svg table tbody td text textarea tfoot th thead time title tr ul wbr`) {
-		elements[name] = true
+		knownElements[name] = true
 	}
 }
 
@@ -117,7 +117,7 @@ func foreignMarkup(document string) (faults []string) {
 			continue
 		}
 		token := z.Token()
-		if !elements[token.Data] {
+		if !knownElements[token.Data] {
 			faults = append(faults, "element "+token.Data)
 		}
 		if token.Data == "script" {

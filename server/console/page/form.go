@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
@@ -124,7 +125,7 @@ func (f *pointForm) read(query url.Values, toJSON func([]byte) ([]byte, error)) 
 		if _, named := request["user"]; f == accessForm && !named && request["groups"] != nil {
 			request["user"] = "" // a question about groups alone
 		}
-		a.request = encode(request)
+		a.request = jsontext.Encode(request)
 	}
 	return a
 }
@@ -276,7 +277,7 @@ func (f *pointForm) query(request json.RawMessage) url.Values {
 		if field.kind == object {
 			prune(members)
 			if len(members) > 0 {
-				query.Set(field.key, string(encode(members)))
+				query.Set(field.key, string(jsontext.Encode(members)))
 			}
 			continue
 		}
@@ -329,7 +330,7 @@ func (f *fieldForm) write(value any) (string, bool) {
 		return strings.Join(items, ","), true
 	case map[string]any:
 		if f.kind == fact || f.kind == factText {
-			return string(encode(v)), true
+			return string(jsontext.Encode(v)), true
 		}
 	}
 	return "", false
@@ -374,17 +375,6 @@ func prune(members map[string]any) {
 			delete(members, name)
 		}
 	}
-}
-
-// encode writes a request without escapes for HTML, which its readers do not need.
-func encode(value any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		panic(err) // it was decoded from JSON
-	}
-	return bytes.TrimSpace(b.Bytes())
 }
 
 // askHref is the address of the view that asks for a request.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
@@ -124,9 +127,7 @@ func inheritance(_ context.Context, q *question) (frame, error) {
 		c.Gateways = append(c.Gateways, piece.Option{Value: gateway, Word: gateway, Selected: strings.HasPrefix(firstNode(topology), "Gateway/"+gateway)})
 	}
 	if len(topology.Nodes) > 0 {
-		if c.Target == "" {
-			c.Target = firstRule(topology)
-		}
+		c.Target = cmp.Or(c.Target, firstRule(topology))
 		if err := c.showPaths(q, topology); err != nil {
 			return frame{}, err
 		}
@@ -237,7 +238,7 @@ func variantOf(i int, v *console.Variant, places map[string]console.NodePolicy) 
 
 func ruleInForce(key, source string, value any, override bool, places map[string]console.NodePolicy) effectiveRow {
 	row := effectiveRow{
-		Rule: key, From: bare(source), Href: piece.LineHref(places[source].Source), Value: string(encode(value)), How: "default", Class: "none",
+		Rule: key, From: bare(source), Href: piece.LineHref(places[source].Source), Value: string(jsontext.Encode(value)), How: "default", Class: "none",
 	}
 	if override {
 		row.How, row.Class = "override", "warn"
@@ -253,10 +254,7 @@ var lostWords = map[string]string{
 }
 
 func ruleLost(r *console.Replaced, places map[string]console.NodePolicy) effectiveRow {
-	names := make([]string, len(r.By))
-	for i, locator := range r.By {
-		names[i] = bare(locator)
-	}
+	names := elements.Map(r.By, bare)
 	text, known := lostWords[r.How]
 	if !known {
 		text = r.How + " by %s"
@@ -266,7 +264,7 @@ func ruleLost(r *console.Replaced, places map[string]console.NodePolicy) effecti
 	}
 	row := effectiveRow{Rule: r.Rule, From: bare(r.Policy), Href: piece.LineHref(places[r.Policy].Source), How: text, Lost: true}
 	if r.Value != nil {
-		row.Value = string(encode(r.Value))
+		row.Value = string(jsontext.Encode(r.Value))
 	}
 	return row
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -118,9 +119,7 @@ func (p *page) serve(w http.ResponseWriter, r *http.Request) {
 // a part of the answer is written, it ends the connection.
 func (p *page) finish(w *recorder, r *http.Request, cause any) {
 	_, route, _ := strings.Cut(r.Pattern, " ")
-	if route == "" {
-		route = "/page/"
-	}
+	route = cmp.Or(route, "/page/")
 	begun := w.status != 0
 	if cause != nil {
 		if p.Panicked != nil {
@@ -188,16 +187,12 @@ type recorder struct {
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
+	r.status = cmp.Or(r.status, status)
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *recorder) Write(content []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.status = cmp.Or(r.status, http.StatusOK)
 	return r.ResponseWriter.Write(content)
 }
 

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,7 @@ type proposalContent struct {
 
 func (c *proposalContent) html() h.Node {
 	then := "with these documents"
-	if c.Ref != "" {
-		then = c.Ref
-	}
+	then = cmp.Or(c.Ref, then)
 	return h.Group{
 		piece.Tabs("Changes", c.Tabs),
 		piece.Div("stack",

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/console/page/piece"
 )
@@ -87,9 +89,7 @@ func (p *page) viewWithin(everybody bool, places chan struct{}, within time.Dura
 			p.fail(w, r, caller, failureOf(err, q.Status(caller)))
 			return
 		}
-		if shown.Status == 0 {
-			shown.Status = http.StatusOK
-		}
+		shown.Status = cmp.Or(shown.Status, http.StatusOK)
 		p.write(w, r, shown.Status, p.frame(r, q.Status(caller), caller, shown))
 	}
 }
@@ -163,9 +163,9 @@ func decisionTest(point string, request json.RawMessage, e *console.Explanation,
 	if point == "visibility" {
 		expected = map[string]json.RawMessage{"decision": members["decision"]}
 	}
-	return "apiVersion: writ.dev/v1\nkind: DecisionTest\nmetadata: {name: asked}\nspec:\n  point: " + point + "\n  now: " + string(encode(at)) +
-		"\n  cases:\n    - name: " + string(encode(caseName(request))) +
-		"\n      request: " + string(request) + "\n      expect: " + string(encode(expected)) + "\n"
+	return "apiVersion: writ.dev/v1\nkind: DecisionTest\nmetadata: {name: asked}\nspec:\n  point: " + point + "\n  now: " + string(jsontext.Encode(at)) +
+		"\n  cases:\n    - name: " + string(jsontext.Encode(caseName(request))) +
+		"\n      request: " + string(request) + "\n      expect: " + string(jsontext.Encode(expected)) + "\n"
 }
 
 // caseName says in short what a request asks for.

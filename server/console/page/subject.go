@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
@@ -249,7 +250,7 @@ func subject(_ context.Context, q *question) (frame, error) {
 	if tables.ParseSubject(found.Subject).IsGroup {
 		user, groups = "", []string{found.Name}
 	}
-	c.Ask = askHref("access", encode(map[string]any{"user": user, "groups": anyOf(groups)}))
+	c.Ask = askHref("access", jsontext.Encode(map[string]any{"user": user, "groups": anyOf(groups)}))
 	if user != "" && q.caller.SeesAll {
 		c.Log = "/page/log?" + url.Values{"user": {user}}.Encode()
 		c.Sessions = sessionsPath + "?" + url.Values{"user": {user}}.Encode()

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -47,9 +48,7 @@ func chartOf(points []console.RatePoint, top float64, value func(*console.RatePo
 		top = max(top, value(&points[i]))
 	}
 	scale := top
-	if top == 0 {
-		top = 1
-	}
+	top = cmp.Or(top, 1)
 	var line strings.Builder
 	// The right edge is now, and the left one chartPoints earlier.
 	from := max(0, chartPoints-len(points))

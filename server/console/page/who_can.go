@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
@@ -211,7 +212,7 @@ func (p *page) whoCan(ctx context.Context, q *question) (frame, error) {
 	} else if isAsked {
 		if value, err := decodeJSON(c.Form.request); err == nil {
 			if facts := at(value.(map[string]any), "facts"); facts != nil { //nolint:errcheck,forcetypeassert // read writes an object
-				asked.Facts = encode(facts)
+				asked.Facts = jsontext.Encode(facts)
 			}
 		}
 		matrix, err := q.Matrix(ctx, q.caller, asked)

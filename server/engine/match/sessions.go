@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"hash/maphash"
 	"math/bits"
 	"slices"
@@ -75,9 +76,7 @@ func IndexSessions(t *tables.Sessions, before *Sessions) *Sessions {
 	if t == nil || t.IsEmpty() {
 		return nil
 	}
-	if before == nil {
-		before = &Sessions{table: new(tables.Sessions)}
-	}
+	before = cmp.Or(before, &Sessions{table: new(tables.Sessions)})
 	held := before.held.clone()
 	for h := range changedHolders(t, before.table) {
 		held.set(heldBy(t, h))

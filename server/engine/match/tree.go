@@ -4,6 +4,7 @@
 package match
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -41,9 +42,7 @@ type grant struct {
 // Build indexes tables. It shares equal parts with before, the tree of earlier tables,
 // so that the cost depends on the difference. before may be nil.
 func Build(access *tables.Access, before *Tree) *Tree {
-	if before == nil {
-		before = &Tree{access: new(tables.Access)}
-	}
+	before = cmp.Or(before, &Tree{access: new(tables.Access)})
 	g := treeBuilder{
 		tree:      &Tree{access: access, dated: before.dated},
 		before:    before,
@@ -133,12 +132,8 @@ func (g *treeBuilder) updateAllSubjects() {
 // Nil means no subjects.
 func (g *treeBuilder) updateSubjects(namespace string, now, before *tables.Map[[]string]) {
 	var none tables.Map[[]string]
-	if now == nil {
-		now = &none
-	}
-	if before == nil {
-		before = &none
-	}
+	now = cmp.Or(now, &none)
+	before = cmp.Or(before, &none)
 	now.Since(*before, func(subject string, keys, _ *[]string) {
 		g.setGrants(namespace, subject, keys)
 	})

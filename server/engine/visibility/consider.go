@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -70,10 +71,7 @@ func (p *policy) selectors(withValues bool) string {
 			add("matchPattern", r.Pattern)
 		}
 		if r.Labels != nil {
-			var labels []string
-			for _, key := range slices.Sorted(maps.Keys(*r.Labels)) {
-				labels = append(labels, key+": "+(*r.Labels)[key])
-			}
+			labels := elements.Map(slices.Sorted(maps.Keys(*r.Labels)), func(key string) string { return key + ": " + (*r.Labels)[key] })
 			add("matchLabels", "{"+strings.Join(labels, ", ")+"}")
 		}
 		texts = append(texts, fmt.Sprintf("rule %d: %s", r.number, strings.Join(parts, ", ")))

@@ -1,6 +1,7 @@
 package visibility
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -48,9 +49,7 @@ func nameAndLocation(typ string, item *decision.Item) (name string, in location)
 	switch typ {
 	case typeNodes:
 	case typeNamespaces:
-		if item.Namespace != "" {
-			name = item.Namespace
-		}
+		name = cmp.Or(item.Namespace, name)
 	case typeOperators:
 		if display, ok := item.Fields["display_name"].(string); ok && name == "" {
 			name = display

@@ -66,9 +66,7 @@ func (p *Policies) At(now time.Time) *Policies {
 // which may be nil, are not indexed again. It returns an error if the tables are
 // malformed.
 func New(revision string, t *tables.Visibility, o Options, last *Policies) (*Policies, error) {
-	if t == nil {
-		t = &tables.Visibility{}
-	}
+	t = tables.OrEmpty(t)
 	o.MaxColumns, o.Columns = cmp.Or(o.MaxColumns, defaultMaxColumns), cmp.Or(o.Columns, new(limits.Budget))
 	p := &Policies{revision: revision, options: o}
 	if last != nil && reflect.DeepEqual(last.tables, t) {
