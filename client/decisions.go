@@ -30,36 +30,29 @@ type (
 const decisionsPath = "/v1/decisions/"
 
 // Access decides at the access point. The Revision of the decision is set.
-func (c *Client) Access(ctx context.Context, r *AccessRequest) (d AccessDecision, err error) {
-	d.Revision, err = c.call(ctx, http.MethodPost, decisionsPath+decision.Access, r.Encode(), &d)
-	if err != nil {
-		return AccessDecision{}, err
-	}
-	return d, nil
+func (c *Client) Access(ctx context.Context, r *AccessRequest) (AccessDecision, error) {
+	return decide(ctx, c, decision.Access, json.RawMessage(r.Encode()), func(d *AccessDecision) *string { return &d.Revision })
 }
 
 // Visibility decides at the visibility point. The Revision of the decision is set.
-func (c *Client) Visibility(ctx context.Context, r *VisibilityRequest) (d VisibilityDecision, err error) {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return d, err
-	}
-	d.Revision, err = c.call(ctx, http.MethodPost, decisionsPath+decision.Visibility, body, &d)
-	if err != nil {
-		return VisibilityDecision{}, err
-	}
-	return d, nil
+func (c *Client) Visibility(ctx context.Context, r *VisibilityRequest) (VisibilityDecision, error) {
+	return decide(ctx, c, decision.Visibility, r, func(d *VisibilityDecision) *string { return &d.Revision })
 }
 
 // Gateway decides at the gateway point. The Revision of the decision is set.
-func (c *Client) Gateway(ctx context.Context, r *GatewayRequest) (d GatewayDecision, err error) {
-	body, err := json.Marshal(r.Attributes)
+func (c *Client) Gateway(ctx context.Context, r *GatewayRequest) (GatewayDecision, error) {
+	return decide(ctx, c, decision.Gateway, r.Attributes, func(d *GatewayDecision) *string { return &d.Revision })
+}
+
+// decide asks for a decision, which is the zero value beside an error.
+func decide[D any](ctx context.Context, c *Client, point string, request any, revisionOf func(*D) *string) (D, error) {
+	var d, none D
+	body, err := json.Marshal(request)
 	if err != nil {
-		return d, err
+		return none, err
 	}
-	d.Revision, err = c.call(ctx, http.MethodPost, decisionsPath+decision.Gateway, body, &d)
-	if err != nil {
-		return GatewayDecision{}, err
+	if *revisionOf(&d), err = c.call(ctx, http.MethodPost, decisionsPath+point, body, &d); err != nil {
+		return none, err
 	}
 	return d, nil
 }

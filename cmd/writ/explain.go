@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -80,10 +81,7 @@ func writePart(out *strings.Builder, title, indent, text string) {
 func explainAll(w io.Writer, format string) error {
 	all := diag.Explanations()
 	if format == "json" {
-		list := make([]explanation, 0, len(all))
-		for _, e := range all {
-			list = append(list, explanationOf(e))
-		}
+		list := elements.Map(all, explanationOf)
 		return diag.WriteIndented(w, map[string]any{"codes": list})
 	}
 	out := &strings.Builder{}
@@ -95,11 +93,7 @@ func explainAll(w io.Writer, format string) error {
 }
 
 func codes() []string {
-	var names []string
-	for _, e := range diag.Explanations() {
-		names = append(names, string(e.Code))
-	}
-	return names
+	return elements.Map(diag.Explanations(), func(e diag.Explanation) string { return string(e.Code) })
 }
 
 func completeCodes(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

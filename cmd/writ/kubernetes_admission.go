@@ -123,15 +123,9 @@ func (o *admissionOptions) run(cmd *cobra.Command, s cli.Streams, args []string)
 
 // make returns the companion of the documents of a source.
 func (o *admissionOptions) make(ctx context.Context, s cli.Streams, args []string) (*companion.Companion, error) {
-	r, err := o.documents.Open(ctx, s, args, false)
+	r, err := o.documents.OpenTables(ctx, s, args)
 	if err != nil {
 		return nil, err
-	}
-	if r.Result == nil {
-		if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
-			return nil, err
-		}
-		return nil, cli.Findingf("%s", documents.Summary(r.List))
 	}
 	options := o.companion
 	options.AllDenials = o.denials == "all"

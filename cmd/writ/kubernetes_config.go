@@ -13,19 +13,8 @@ import (
 )
 
 func newKubernetes(s cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "kubernetes config|doctor|admission",
-		Short: "Write and check the files that make an API server ask writ",
-		Long:  "kubernetes has commands about writ beside a Kubernetes API server.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Unknown("command", args[0], []string{"config", "doctor", "admission"}, cmd.CommandPath()+" --help lists the commands")
-			}
-			return cmd.Help()
-		},
-	}
-	cmd.AddCommand(newKubernetesConfig(s), newKubernetesDoctor(s), newKubernetesAdmission(s))
-	return cmd
+	return cli.Group("kubernetes config|doctor|admission", "Write and check the files that make an API server ask writ", "kubernetes has commands about writ beside a Kubernetes API server.",
+		newKubernetesConfig(s), newKubernetesDoctor(s), newKubernetesAdmission(s))
 }
 
 func newKubernetesConfig(s cli.Streams) *cobra.Command {

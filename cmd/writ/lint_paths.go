@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint/risk"
@@ -85,9 +86,6 @@ func pathOf(p *reach.Path) string {
 }
 
 func subjectsOf(principals []string) string {
-	var out []string
-	for _, p := range principals {
-		out = append(out, risk.Subject(p))
-	}
+	out := elements.Map(principals, risk.Subject)
 	return strings.Join(statement.Shorten(out), ", ")
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // The names by which kubectl finds a plugin, and by which it asks for completions.
@@ -30,10 +32,7 @@ func calledAs(executable string, args []string) (_ []string, isPlugin bool) {
 // them.
 func asPlugin(root *cobra.Command) {
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl writ"}
-	var names []string
-	for _, cmd := range root.Commands() {
-		names = append(names, cmd.Name())
-	}
+	names := elements.Map(root.Commands(), (*cobra.Command).Name)
 	call := regexp.MustCompile(`\bwrit (` + strings.Join(names, "|") + `)\b`)
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.Example = call.ReplaceAllString(cmd.Example, "kubectl writ $1")

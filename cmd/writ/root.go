@@ -56,7 +56,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 		Short:         "Authorization documents in, explained decisions out",
 		Long:          rootHelp,
 		Example:       rootExamples,
-		Args:          unknownCommand,
+		Args:          cli.UnknownCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -103,25 +103,11 @@ func newHelp(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return unknownCommand(root, args)
+				return cli.UnknownCommand(root, args)
 			}
 			return cmd.Help()
 		},
 	}
-}
-
-// unknownCommand returns an error if the first argument is not a command.
-func unknownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return cli.Unknown("command", args[0], names, root.CommandPath()+" --help lists the commands")
 }
 
 // flagError adds the closest flag name to pflag's error about an unknown flag.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/schema"
@@ -72,10 +73,7 @@ func schemaKinds(name string) []syntax.Kind {
 }
 
 func schemaNames() []string {
-	var names []string
-	for _, kind := range schemaKinds("") {
-		names = append(names, kind.Name)
-	}
+	names := elements.Map(schemaKinds(""), func(kind syntax.Kind) string { return kind.Name })
 	slices.Sort(names)
 	return slices.Compact(names)
 }

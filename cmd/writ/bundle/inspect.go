@@ -46,13 +46,8 @@ func NewInspect(s cli.Streams) *cobra.Command {
 		Short:   "Show and verify a bundle",
 		Long:    inspectHelp,
 		Example: inspectExamples,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef(cmd, "name one bundle")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return inspect(cmd.Context(), s, args[0], o) },
+		Args:    cli.Arguments(1, 1, "name one bundle"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return inspect(cmd.Context(), s, args[0], o) },
 	}
 	cli.FormatFlag(cmd, &o.format, "text", "json")
 	cmd.Flags().StringVar(&o.keys, "keys", "", "YAML `file` of keys, one of which must have signed the bundle")

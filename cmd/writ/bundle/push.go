@@ -39,13 +39,8 @@ func NewPush(s cli.Streams) *cobra.Command {
 		Short:   "Upload a bundle to an OCI registry",
 		Long:    pushHelp,
 		Example: pushExamples,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return cli.Usagef(cmd, "name a bundle and a registry location")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return push(cmd, s, args[0], args[1], o) },
+		Args:    cli.Arguments(2, 2, "name a bundle and a registry location"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return push(cmd, s, args[0], args[1], o) },
 	}
 	cmd.Flags().StringVar(&o.keys, "keys", "", "YAML `file` of keys, one of which must have signed the bundle")
 	o.remote.Add(cmd)

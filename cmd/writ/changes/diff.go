@@ -3,7 +3,6 @@
 package changes
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/analysis/reach"
 	"github.com/writ-policy/writ/analysis/replay"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/cmd/writ/cli"
@@ -160,12 +160,13 @@ func inputDiagnostics(side string, list diag.List) []map[string]any {
 // format is JSON.
 func reportError(s cli.Streams, format string, err error) error {
 	var failed *diffError
-	var disagreement *diff.DisagreementError
 	switch {
 	case errors.As(err, &failed):
 	case errors.Is(err, diff.ErrTooManyClasses):
 		failed = &diffError{Code: "too-many-classes", Message: err.Error()}
-	case errors.As(err, &disagreement):
+	case errors.Is(err, reach.ErrTooManyIdentities):
+		failed = &diffError{Code: "too-many-identities", Message: err.Error()}
+	case errors.As(err, new(*diff.DisagreementError)), errors.As(err, new(*reach.DisagreementError)):
 		failed = &diffError{Code: "disagreement", Message: err.Error()}
 	case errors.Is(err, replay.ErrEmptyLog):
 		failed = &diffError{Code: "empty-log", Message: err.Error()}
@@ -337,13 +338,7 @@ func (o *diffOptions) show(s cli.Streams, report *diff.Report) error {
 		return diag.WriteIndented(s.Out, report)
 	case "requests":
 		for _, request := range report.Requests() {
-			var line bytes.Buffer
-			encoder := json.NewEncoder(&line)
-			encoder.SetEscapeHTML(false)
-			if err := encoder.Encode(request); err != nil {
-				return err
-			}
-			if _, err := s.Out.Write(jsontext.EscapeControls(line.Bytes())); err != nil {
+			if _, err := s.Out.Write(jsontext.EscapeControls(jsontext.Line(request))); err != nil {
 				return err
 			}
 		}

@@ -44,13 +44,8 @@ func NewEscalations(s cli.Streams) *cobra.Command {
 		Short:   "List who may request and approve which group",
 		Long:    escalationsHelp,
 		Example: escalationsExamples,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return cli.Usagef(cmd, "takes a directory, and the name of an escalation or none")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+		Args:    cli.Arguments(1, 2, "takes a directory, and the name of an escalation or none"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.cluster, "cluster", "", "only escalations that can be requested on this `cluster`, with its terms")
@@ -67,15 +62,9 @@ func (o *escalationsOptions) run(ctx context.Context, s cli.Streams, args []stri
 		return err
 	}
 	at := dates.Of(clock())
-	r, err := o.documents.Open(ctx, s, args[:1], false)
+	r, err := o.documents.OpenTables(ctx, s, args[:1])
 	if err != nil {
 		return err
-	}
-	if r.Result == nil {
-		if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
-			return err
-		}
-		return cli.Findingf("%s", documents.Summary(r.List))
 	}
 	name := ""
 	if len(args) > 1 {

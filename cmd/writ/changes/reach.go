@@ -3,7 +3,6 @@ package changes
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -75,7 +74,7 @@ func NewReach(s cli.Streams) *cobra.Command {
 		Example: reachExamples,
 		Args:    documents.OneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return reportError(s, o.format, withCode(o.run(cmd, s, args)))
+			return reportError(s, o.format, o.run(cmd, s, args))
 		},
 	}
 	f := cmd.Flags()
@@ -176,7 +175,7 @@ func (l *loader) compareReach(ctx context.Context, report *diff.Report, a, b *di
 	}
 	paths, err := reach.Compare(ctx, of[0], of[1])
 	if err != nil {
-		return withCode(err)
+		return err
 	}
 	report.SetReach(paths)
 	return nil
@@ -211,17 +210,6 @@ func (o *reachOptions) show(s cli.Streams, report *reach.Report) (err error) {
 		text = []byte(report.Text())
 	}
 	_, err = s.Out.Write(text)
-	return err
-}
-
-// withCode gives an error that prevents an answer its code.
-func withCode(err error) error {
-	switch {
-	case errors.Is(err, reach.ErrTooManyIdentities):
-		return &diffError{Code: "too-many-identities", Message: err.Error()}
-	case errors.As(err, new(*reach.DisagreementError)):
-		return &diffError{Code: "disagreement", Message: err.Error()}
-	}
 	return err
 }
 

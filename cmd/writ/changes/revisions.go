@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,12 +79,8 @@ func rangeInputs(revisions, folder string) (out [2]input, err error) {
 		separator = "..."
 	}
 	one, other, _ := strings.Cut(revisions, separator)
-	if other == "" {
-		other = "HEAD"
-	}
-	if folder == "" {
-		folder = "."
-	}
+	other = cmp.Or(other, "HEAD")
+	folder = cmp.Or(folder, ".")
 	for i, revision := range []string{one, other} {
 		commit, err := checkout.Resolve(revision)
 		if err != nil {

@@ -266,13 +266,8 @@ func NewWhoCan(s cli.Streams) *cobra.Command {
 		Short:   "List who may do something",
 		Long:    whoCanHelp,
 		Example: whoCanExamples,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 || len(args) > 3 {
-				return cli.Usagef(cmd, "takes a verb, a resource or a path, and a name or none")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
+		Args:    cli.Arguments(2, 3, "takes a verb, a resource or a path, and a name or none"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.subresource, "subresource", "", "`subresource` of the request")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -93,9 +95,7 @@ type configured struct {
 // flag of a command is an error, so that a misspelt key is not ignored.
 func readConfiguration(cmd *cobra.Command) (configuration, error) {
 	path := cmd.Flags().Lookup("config").Value.String()
-	if path == "" {
-		path = os.Getenv(EnvironmentPrefix + "CONFIG")
-	}
+	path = cmp.Or(path, os.Getenv(EnvironmentPrefix+"CONFIG"))
 	c := configuration{path: path, values: make(map[string]configured)}
 	if path == "" {
 		return c, nil
@@ -195,26 +195,11 @@ func ReadAll(in io.Reader, path string) ([]byte, error) {
 	if path != "-" {
 		return ReadFile(path)
 	}
-	return readBounded(in, "standard input")
+	return limits.ReadAll(in, "standard input", maxFile)
 }
 
 // ReadFile reads a file.
-func ReadFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return readBounded(file, path)
-}
-
-func readBounded(in io.Reader, name string) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(in, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("%s has more than %d bytes", name, maxFile)
-	}
-	return content, err
-}
+func ReadFile(path string) ([]byte, error) { return limits.ReadFile(path, maxFile) }
 
 // setByAnnotation is the annotation of a flag that is set by the environment or the
 // configuration, with the name that set it.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/writ-policy/writ/cmd/writ/terminal"
 	"github.com/writ-policy/writ/translator/dates"
@@ -17,23 +18,19 @@ import (
 
 // FormatFlag adds -o with the formats of a command. The first one is the default.
 func FormatFlag(cmd *cobra.Command, into *string, forms ...string) {
-	choiceFlag(cmd, into, "output", "o", "`format` of the output: "+Alternatives(forms), forms)
+	addChoices(cmd, &choice{into, forms}, "output", "o", "`format` of the output: "+Alternatives(forms), forms)
 	*into = forms[0] // help does not repeat it as the default
 }
 
 // ChoiceFlag adds a flag that accepts a closed set of values, and completes them. What
 // into has is the default.
 func ChoiceFlag(cmd *cobra.Command, into *string, name, usage string, values ...string) {
-	choiceFlag(cmd, into, name, "", usage, values)
+	addChoices(cmd, &choice{into, values}, name, "", usage, values)
 }
 
 // ChoicesFlag adds a repeatable flag whose values are of a closed set, also as a list with commas.
 func ChoicesFlag(cmd *cobra.Command, into *[]string, name, usage string, values ...string) {
-	cmd.Flags().Var(&choices{into, values}, name, usage)
-	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // a flag that does not exist: a mistake in this package
-	}
+	addChoices(cmd, &choices{into, values}, name, "", usage, values)
 }
 
 // choices is the value of a flag that accepts several of a closed set of values.
@@ -65,8 +62,8 @@ func (c *choices) Set(text string) error {
 	return nil
 }
 
-func choiceFlag(cmd *cobra.Command, into *string, name, short, usage string, values []string) {
-	cmd.Flags().VarP(&choice{into, values}, name, short, usage)
+func addChoices(cmd *cobra.Command, value pflag.Value, name, short, usage string, values []string) {
+	cmd.Flags().VarP(value, name, short, usage)
 	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
 		panic(err) // a flag that does not exist: a mistake in this package
@@ -95,6 +92,16 @@ func (c *choice) Set(text string) error {
 	}
 	*c.value = text
 	return nil
+}
+
+// Arguments accepts from least to most arguments; the usage says which.
+func Arguments(least, most int, usage string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return Usagef(cmd, "%s", usage)
+		}
+		return nil
+	}
 }
 
 // Alternatives formats a list as "a, b or c".

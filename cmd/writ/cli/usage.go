@@ -13,10 +13,28 @@ import (
 // else the text otherwise.
 func Unknown(what, got string, known []string, otherwise string) error {
 	slices.Sort(known)
-	if near := diag.Suggest(got, known); near != "" {
-		return fmt.Errorf("unknown %s %q: did you mean %q?", what, got, near)
+	return fmt.Errorf("unknown %s %q: %s", what, got, diag.Meant(got, known, otherwise))
+}
+
+// UnknownCommand returns an error if the first argument is not a command below cmd.
+func UnknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	return fmt.Errorf("unknown %s %q: %s", what, got, otherwise)
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return Unknown("command", args[0], names, cmd.CommandPath()+" --help lists the commands")
+}
+
+// Group returns a command that does nothing but have others.
+func Group(use, short, long string, of ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: UnknownCommand, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(of...)
+	return cmd
 }
 
 // Usagef returns an error about the command line, with the usage of the command.

@@ -32,10 +32,7 @@ func (r *Translation) build(ctx context.Context, s cli.Streams, tests bool, o bu
 		return r.bundle, nil
 	}
 	if r.Result == nil {
-		if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
-			return nil, err
-		}
-		return nil, cli.Findingf("%s", Summary(r.List))
+		return nil, r.fail(s)
 	}
 	if bound := boundRoles(tables.Of[*tables.Access](r.Result.Tables)); tests && bound > emit.TestedRoles {
 		fmt.Fprintf(s.Err, "tests are generated for %d of %d bound roles\n", emit.TestedRoles, bound)
@@ -46,6 +43,24 @@ func (r *Translation) build(ctx context.Context, s cli.Streams, tests bool, o bu
 		return err
 	})
 	return b, err
+}
+
+// fail writes the diagnostics of documents with errors to standard error, and returns a finding.
+func (r *Translation) fail(s cli.Streams) error {
+	if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
+		return err
+	}
+	return cli.Findingf("%s", Summary(r.List))
+}
+
+// OpenTables is Open for a command that reads the tables. If documents have errors, it writes the
+// diagnostics to standard error and returns a finding.
+func (d *Flags) OpenTables(ctx context.Context, s cli.Streams, args []string) (*Translation, error) {
+	r, err := d.Open(ctx, s, args, false)
+	if err == nil && r.Result == nil {
+		err = r.fail(s)
+	}
+	return r, err
 }
 
 // boundRoles counts the roles that have a binding.

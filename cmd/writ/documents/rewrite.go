@@ -98,8 +98,8 @@ func documentNodes(content []byte) (out []*yaml.Node, _ error) {
 }
 
 func itemsOf(node *yaml.Node) (out []*yaml.Node) {
-	items := member(node, "items")
-	if kind := member(node, "kind"); kind == nil || kind.Value != "List" || items == nil || items.Kind != yaml.SequenceNode {
+	items := Member(node, "items")
+	if kind := Member(node, "kind"); kind == nil || kind.Value != "List" || items == nil || items.Kind != yaml.SequenceNode {
 		return []*yaml.Node{node}
 	}
 	for _, item := range items.Content {
@@ -108,8 +108,8 @@ func itemsOf(node *yaml.Node) (out []*yaml.Node) {
 	return out
 }
 
-// member returns the value of a key of a mapping, or nil.
-func member(node *yaml.Node, key string) *yaml.Node {
+// Member returns the value of a key of a mapping, or nil.
+func Member(node *yaml.Node, key string) *yaml.Node {
 	if node.Kind != yaml.MappingNode {
 		return nil
 	}

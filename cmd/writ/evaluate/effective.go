@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/tables"
@@ -123,15 +123,9 @@ func (o *effectiveOptions) check(cmd *cobra.Command) error {
 }
 
 func (o *effectiveOptions) run(ctx context.Context, s cli.Streams, sources []string) error {
-	r, err := o.documents.Open(ctx, s, sources, false)
+	r, err := o.documents.OpenTables(ctx, s, sources)
 	if err != nil {
 		return err
-	}
-	if r.Result == nil {
-		if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
-			return err
-		}
-		return cli.Findingf("%s", documents.Summary(r.List))
 	}
 	err = o.answer(s.Out, tables.Of[*tables.Gateway](r.Result.Tables))
 	var asked *effective.Error
@@ -147,43 +141,32 @@ func (o *effectiveOptions) answer(w io.Writer, g *tables.Gateway) error {
 		return o.writeAll(w, g)
 	case o.replaced:
 		list, err := effective.FindReplaced(g, o.kind, o.policy)
-		if err != nil {
-			return err
-		}
-		if o.format == "json" {
-			return diag.WriteIndented(w, list)
-		}
-		return writeReplaced(w, o.kind, list)
+		return o.write(w, list, err, func() error { return writeReplaced(w, o.kind, list) })
 	case o.policies:
 		list, err := effective.FindPolicies(g, o.kind)
-		if err != nil {
-			return err
-		}
-		if o.format == "json" {
-			return diag.WriteIndented(w, list)
-		}
-		return writeConditions(w, list)
+		return o.write(w, list, err, func() error { return writeConditions(w, list) })
 	case o.reach != "":
 		reach, err := effective.FindReach(g, o.kind, o.reach)
-		if err != nil {
-			return err
-		}
-		if o.format == "json" {
-			return diag.WriteIndented(w, reach)
-		}
-		return writeReach(w, reach)
+		return o.write(w, reach, err, func() error { return writeReach(w, reach) })
 	}
 	found, err := effective.Find(g, effective.Query{Kind: o.kind, Target: o.target, Via: o.via})
-	if err != nil {
+	return o.write(w, found, err, func() error {
+		if o.format == "yaml" {
+			return writeBare(w, found)
+		}
+		return writeTable(w, g, found)
+	})
+}
+
+// write writes an answer as JSON, or as text. An error of the question is returned.
+func (o *effectiveOptions) write(w io.Writer, answer any, err error, asText func() error) error {
+	switch {
+	case err != nil:
 		return err
+	case o.format == "json":
+		return diag.WriteIndented(w, answer)
 	}
-	switch o.format {
-	case "json":
-		return diag.WriteIndented(w, found)
-	case "yaml":
-		return writeBare(w, found)
-	}
-	return writeTable(w, g, found)
+	return asText()
 }
 
 // writeAll writes a line of JSON for each path. There may be many thousands, so they
@@ -193,10 +176,8 @@ func (o *effectiveOptions) writeAll(w io.Writer, g *tables.Gateway) error {
 	if err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
 	for one := range all {
-		if err := encoder.Encode(one); err != nil {
+		if _, err := w.Write(jsontext.Line(one)); err != nil {
 			return err
 		}
 	}

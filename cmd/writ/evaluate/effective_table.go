@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/tables"
@@ -89,10 +90,7 @@ func replaces(e *tables.EffectivePolicy, rule *tables.EffectiveRule) string {
 }
 
 func reason(how string, by []string) string {
-	names := make([]string, len(by))
-	for i, locator := range by {
-		names[i] = tables.BareName(locator)
-	}
+	names := elements.Map(by, tables.BareName)
 	text, known := reasons[how]
 	switch {
 	case !known:
@@ -147,10 +145,7 @@ func writeConditions(w io.Writer, list []effective.PolicyStatus) error {
 	rows := [][]string{{"POLICY", "TARGET", "CONDITION", "FROM"}}
 	for i := range list {
 		p := &list[i]
-		reasons := make([]string, 0, len(p.Conditions))
-		for _, c := range p.Conditions {
-			reasons = append(reasons, c.Reason)
-		}
+		reasons := elements.Map(p.Conditions, func(c tables.GatewayCondition) string { return c.Reason })
 		rows = append(rows, []string{p.Namespace + "/" + p.Name, p.Target, strings.Join(reasons, ", "), p.Source})
 	}
 	writeRows(out, rows)
@@ -223,10 +218,7 @@ func writeRows(out *strings.Builder, rows [][]string) {
 	text := &strings.Builder{}
 	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = diag.Line(cell)
-		}
+		cells := elements.Map(row, diag.Line)
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	_ = table.Flush() // into memory

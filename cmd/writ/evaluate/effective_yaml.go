@@ -11,6 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/tables"
@@ -19,10 +21,7 @@ import (
 // writeBare writes each variant of an effective policy as a document with bare rules.
 // A comment before each rule has its policy and line.
 func writeBare(w io.Writer, found *effective.Effective) error {
-	var documents []any
-	for _, v := range found.Each() {
-		documents = append(documents, bareDocument(found, v))
-	}
+	documents := elements.Map(found.Each(), func(v effective.Variant) any { return bareDocument(found, v) })
 	return cli.WriteYAML(w, documents...)
 }
 
@@ -63,7 +62,7 @@ func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
 func enterRule(spec *yaml.Node, rule *tables.EffectiveRule, value any) {
 	path := tables.RulePath(rule.Key)
 	for _, name := range path[:len(path)-1] {
-		inner := child(spec, name)
+		inner := documents.Member(spec, name)
 		if inner == nil {
 			inner = mappingNode()
 			enter(spec, name, inner)
@@ -87,15 +86,6 @@ func enter(mapping *yaml.Node, name string, value *yaml.Node) *yaml.Node {
 	return key
 }
 
-func child(mapping *yaml.Node, name string) *yaml.Node {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == name {
-			return mapping.Content[i+1]
-		}
-	}
-	return nil
-}
-
 // valueNode converts a JSON value to YAML. Numbers keep their spelling.
 func valueNode(value any) *yaml.Node {
 	switch value := value.(type) {
@@ -107,9 +97,7 @@ func valueNode(value any) *yaml.Node {
 		return n
 	case []any:
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		for _, item := range value {
-			n.Content = append(n.Content, valueNode(item))
-		}
+		n.Content = append(n.Content, elements.Map(value, valueNode)...)
 		return n
 	case string:
 		return stringNode(value)

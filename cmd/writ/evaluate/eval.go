@@ -20,6 +20,7 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/cmd/writ/pipeline"
 	"github.com/writ-policy/writ/cmd/writ/terminal"
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
@@ -81,11 +82,7 @@ type evalOptions struct {
 
 // evalPoints returns the points at which eval answers requests.
 func evalPoints() []string {
-	var names []string
-	for _, point := range decision.Points() {
-		names = append(names, point.Name)
-	}
-	return names
+	return elements.Map(decision.Points(), func(point decision.Point) string { return point.Name })
 }
 
 // NewEval returns the command eval.

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -17,6 +16,7 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/cmd/writ/pipeline"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/filters"
@@ -150,7 +150,6 @@ func writeFilter(ctx context.Context, into *bytes.Buffer, p decision.Policies, p
 	if err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(into)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(answer)
+	into.Write(jsontext.Line(answer))
+	return nil
 }

@@ -157,19 +157,8 @@ func ageText(d time.Duration) string { return max(0, d).Round(time.Second).Strin
 
 // NewFleet returns the command fleet.
 func NewFleet(s cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "fleet status",
-		Short: "Compare the replicas of a fleet",
-		Long:  "fleet has commands about several servers that serve the same policy.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Unknown("command", args[0], []string{"status"}, cmd.CommandPath()+" --help lists the commands")
-			}
-			return cmd.Help()
-		},
-	}
-	cmd.AddCommand(newFleetStatus(s))
-	return cmd
+	return cli.Group("fleet status", "Compare the replicas of a fleet", "fleet has commands about several servers that serve the same policy.",
+		newFleetStatus(s))
 }
 
 func newFleetStatus(s cli.Streams) *cobra.Command {

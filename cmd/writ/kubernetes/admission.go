@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/analysis/companion"
+	"github.com/writ-policy/writ/internal/elements"
 )
 
 // Admission is what an API server checks at admission: the companion of documents, and the
@@ -50,9 +51,7 @@ type bindingSpec struct {
 // Objects returns each policy with its binding.
 func (a *Admission) Objects() (out [][]Object) {
 	if a.Companion != nil {
-		for _, s := range a.Companion.Slices {
-			out = append(out, a.bound(s))
-		}
+		out = append(out, elements.Map(a.Companion.Slices, a.bound)...)
 	}
 	if a.Guard != nil {
 		out = append(out, a.bound(a.Guard.policy()))

@@ -5,7 +5,6 @@
 package kubernetes
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -170,11 +170,5 @@ func (c Config) subjects() string {
 
 // quote returns a YAML string: JSON is a subset of YAML.
 func quote(text string) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		panic(err) // a string
-	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return string(jsontext.Encode(text))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/editor"
 )
@@ -55,10 +56,7 @@ func at(a *editor.Analysis, file string, p position) diag.Position {
 }
 
 func (s *server) hover(a *editor.Analysis, file string, p *placeParams) any {
-	var parts []string
-	for _, d := range a.At(at(a, file, p.Position)) {
-		parts = append(parts, editor.Explanation(d))
-	}
+	parts := elements.Map(a.At(at(a, file, p.Position)), editor.Explanation)
 	if held := a.Holders(at(a, file, p.Position)); held != "" {
 		parts = append(parts, held)
 	}

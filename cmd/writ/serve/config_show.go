@@ -18,19 +18,8 @@ import (
 
 // NewConfig returns the command config.
 func NewConfig(s cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config show",
-		Short: "Show the effective configuration of a server",
-		Long:  "config has commands about the configuration of writ serve.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Unknown("command", args[0], []string{"show"}, cmd.CommandPath()+" --help lists the commands")
-			}
-			return cmd.Help()
-		},
-	}
-	cmd.AddCommand(newConfigShow(s))
-	return cmd
+	return cli.Group("config show", "Show the effective configuration of a server", "config has commands about the configuration of writ serve.",
+		newConfigShow(s))
 }
 
 // shownSetting is the effective value of a setting.
