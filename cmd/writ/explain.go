@@ -62,8 +62,7 @@ func explain(w io.Writer, format, code string) error {
 	writePart(out, "", "", e.Text)
 	writePart(out, "For example:\n\n", "    ", e.Example)
 	writePart(out, "Instead:\n\n", "    ", e.Instead)
-	_, err := io.WriteString(w, out.String())
-	return err
+	return cli.Print(w, out.String())
 }
 
 // writePart writes a paragraph with its title, or nothing if the text is empty.
@@ -88,8 +87,7 @@ func explainAll(w io.Writer, format string) error {
 	for _, e := range all {
 		fmt.Fprintf(out, "%-20s %-8s %s\n", e.Code, e.Severity, e.Summary)
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	return cli.Print(w, out.String())
 }
 
 func codes() []string {

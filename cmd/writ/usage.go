@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/writ-policy/writ/cmd/writ/cli"
 )
 
 const (
@@ -49,8 +50,7 @@ func usage(c *cobra.Command) error {
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&out, "\n\nUse \"%s [command] --help\" for more information about a command.", c.CommandPath())
 	}
-	_, err := io.WriteString(c.OutOrStderr(), out.String()+"\n")
-	return err
+	return cli.Print(c.OutOrStderr(), out.String()+"\n")
 }
 
 // flagUsages describes flags for a terminal. The descriptions begin after the longest flag, so

@@ -127,10 +127,7 @@ func (s *state) keptNames() ([]Kept, error) {
 		kept = append(kept, Kept{Revision: revision, Since: info.ModTime()})
 	}
 	slices.SortFunc(kept, func(a, b Kept) int {
-		if c := b.Since.Compare(a.Since); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Revision, b.Revision)
+		return cmp.Or(b.Since.Compare(a.Since), strings.Compare(a.Revision, b.Revision))
 	})
 	return kept, nil
 }

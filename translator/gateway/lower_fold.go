@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -78,10 +79,7 @@ func foldPolicies(kind string, policies []*inherited) *fold {
 		})
 	}
 	slices.SortStableFunc(f.effective.Replaced, func(a, b tables.Replacement) int {
-		if c := strings.Compare(a.Policy, b.Policy); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Rule, b.Rule)
+		return cmp.Or(strings.Compare(a.Policy, b.Policy), strings.Compare(a.Rule, b.Rule))
 	})
 	return f
 }

@@ -77,6 +77,5 @@ func (o *escalationsOptions) run(ctx context.Context, s cli.Streams, args []stri
 	if o.format == "json" {
 		return diag.WriteIndented(s.Out, answer)
 	}
-	_, err = s.Out.Write([]byte(answer.Table()))
-	return err
+	return cli.Print(s.Out, answer.Table())
 }

@@ -306,8 +306,7 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 	if resource, _ := q.Stated["resource"].(string); o.namespace == "" && !o.all && vocabulary.IsNamespaced(resource) {
 		fmt.Fprintln(s.Err, "note: only requests without a namespace were looked at: "+whereElse)
 	}
-	_, err = s.Out.Write([]byte(answer.Table()))
-	return err
+	return cli.Print(s.Out, answer.Table())
 }
 
 // apiVersion matches the API versions. No resource has such a name, and rules about paths
@@ -421,6 +420,5 @@ func (o *whatCanOptions) run(cmd *cobra.Command, s cli.Streams) error {
 	if o.namespace == "" && !o.all {
 		fmt.Fprintln(s.Err, "note: only cluster-scoped requests and paths were looked at: "+whereElse)
 	}
-	_, err = s.Out.Write([]byte(answer.Table()))
-	return err
+	return cli.Print(s.Out, answer.Table())
 }

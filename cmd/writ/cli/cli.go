@@ -19,6 +19,12 @@ type Streams struct {
 	Progress *terminal.Progress // writes to Err
 }
 
+// Print writes a text.
+func Print(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
 // Finding is the error of a command that worked but found a fault: an error in
 // documents, a failed test. The text may be empty if the report is complete.
 type Finding struct{ Text string }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
@@ -42,8 +43,7 @@ func writeTable(w io.Writer, g *tables.Gateway, found *effective.Effective) erro
 		}
 	}
 	writePolicies(out, g, found)
-	_, err := io.WriteString(w, out.String())
-	return err
+	return cli.Print(w, out.String())
 }
 
 func writeVariant(out *strings.Builder, v effective.Variant) {
@@ -149,8 +149,7 @@ func writeConditions(w io.Writer, list []effective.PolicyStatus) error {
 		rows = append(rows, []string{p.Namespace + "/" + p.Name, p.Target, strings.Join(reasons, ", "), p.Source})
 	}
 	writeRows(out, rows)
-	_, err := io.WriteString(w, out.String())
-	return err
+	return cli.Print(w, out.String())
 }
 
 // blocks lists the blocks of a policy: "merge defaults and atomic overrides".
@@ -190,8 +189,7 @@ func writeReplaced(w io.Writer, kind string, list []effective.ReplacedPath) erro
 		rows = append(rows, []string{r.Rule, tables.BareName(r.Policy), r.Place, r.How, reason(r.How, r.By)})
 	}
 	writeRows(out, rows)
-	_, err := io.WriteString(w, out.String())
-	return err
+	return cli.Print(w, out.String())
 }
 
 // writeReach writes the paths on which a rule is in force.
@@ -206,8 +204,7 @@ func writeReach(w io.Writer, reach *effective.Reach) error {
 		}
 		writeRows(out, rows)
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	return cli.Print(w, out.String())
 }
 
 // writeRows writes rows in columns. The last column of a row may be empty.

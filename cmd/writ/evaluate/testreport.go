@@ -71,8 +71,7 @@ func (r *testReport) write(w io.Writer, o testOptions) error {
 	if o.coverage {
 		writeCoverage(out, r.Coverage)
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	return cli.Print(w, out.String())
 }
 
 // testGroup holds the cases of one DecisionTest, or all Rego tests.

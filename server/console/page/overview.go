@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -245,12 +246,7 @@ func kindCounts(counts map[string]int) (text string, total int) {
 	for kind, n := range byKind {
 		all = append(all, count{kind, n})
 	}
-	slices.SortFunc(all, func(a, b count) int {
-		if a.n != b.n {
-			return b.n - a.n
-		}
-		return strings.Compare(a.kind, b.kind)
-	})
+	slices.SortFunc(all, func(a, b count) int { return cmp.Or(b.n-a.n, strings.Compare(a.kind, b.kind)) })
 	var parts []string
 	for i, c := range all {
 		if i == few {

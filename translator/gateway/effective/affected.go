@@ -2,6 +2,7 @@ package effective
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,11 +62,7 @@ func (v *view) affected(paths []*tables.GatewayPath, of sections, above bool) []
 // affectedBy lists the policies that affect all sections first, then the others with
 // their sections.
 func (v *view) affectedBy(by map[string]map[int]bool, of sections) string {
-	names := make([]string, 0, len(by))
-	for name := range by {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(by))
 	var whole, parts []string
 	for _, name := range names {
 		if len(by[name]) == len(of.numbers) {

@@ -2,9 +2,11 @@ package effective
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -224,7 +226,7 @@ func (v *view) findGateway(target Target) (*Effective, error) {
 	variant := v.variant(v.effective(effective))
 	variant.Paths = []string{target.String()}
 	out := &Effective{
-		Kind: v.kind, Target: target.String(), Untargeted: sortedKeys(untargeted),
+		Kind: v.kind, Target: target.String(), Untargeted: elements.NotNil(slices.Sorted(maps.Keys(untargeted))),
 		Conditions:       v.affected(paths, sections{v.listenerNumbers(gateway, listener), "listeners", listenerOf}, true),
 		PolicyConditions: make(map[string][]tables.GatewayCondition),
 	}

@@ -1,7 +1,6 @@
 package effective
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -192,11 +191,4 @@ func upTo(n int) []int {
 func routeOf(rule string) string {
 	route, _, _ := strings.Cut(rule, "#")
 	return route
-}
-
-// sortedKeys returns the elements of a set, sorted.
-func sortedKeys(set map[string]bool) []string {
-	out := slices.AppendSeq([]string{}, maps.Keys(set))
-	slices.Sort(out)
-	return out
 }

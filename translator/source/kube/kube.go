@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -114,11 +115,7 @@ func selectKinds(known []source.Kind, wanted []string) ([]kind, error) {
 }
 
 func suggestion(name string, found map[string]bool) string {
-	var names []string
-	for n := range found {
-		names = append(names, n)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(found))
 	if near := diag.Suggest(name, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
