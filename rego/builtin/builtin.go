@@ -13,8 +13,6 @@ import (
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-
-	"github.com/writ-policy/writ/internal/elements"
 )
 
 // class is what Rego may do with a built-in function.
@@ -49,7 +47,13 @@ func IsExcluded(name string) (reason string, is bool) {
 
 // BoundedNames returns the names of the bounded functions, sorted.
 func BoundedNames() []string {
-	return elements.Filter(slices.Sorted(maps.Keys(table)), func(name string) bool { return table[name].class == bounded })
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if table[name].class == bounded {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Capabilities returns what Rego in a bundle may use: this OPA version without the

@@ -44,25 +44,16 @@ func (r *resolver) origin() {
 // the namespace whose Policy it refers to.
 func (r *resolver) originPolicyBindings() {
 	for _, c := range r.originContainers {
+		name := syntax.Text{Value: c.Name, At: c.NameAt}
 		switch {
 		case c.RefNamespace.Value != "" && c.RefNamespace.Value != c.Name:
-			r.List.Add(diag.Diagnostic{
-				Position: c.NameAt,
-				Length:   len([]rune(c.Name)),
-				Code:     diag.PolicyBindingName,
-				Message: fmt.Sprintf("PolicyBinding %q is for the Policy of namespace %q by its name, but its policyRef names %q",
-					c.Name, c.Name, c.RefNamespace.Value),
-				Hint:    fmt.Sprintf("name it %q", c.RefNamespace.Value),
-				Related: []diag.Related{{Position: c.RefNamespace.At, Message: "policyRef is here"}},
-			})
+			d := name.Diagnostic(diag.Error, diag.PolicyBindingName, fmt.Sprintf("name it %q", c.RefNamespace.Value),
+				"PolicyBinding %q is for the Policy of namespace %q by its name, but its policyRef names %q", c.Name, c.Name, c.RefNamespace.Value)
+			d.Related = []diag.Related{{Position: c.RefNamespace.At, Message: "policyRef is here"}}
+			r.List.Add(d)
 		case c.Name != c.Namespace && c.Name != r.Master:
-			r.List.Add(diag.Diagnostic{
-				Position: c.NameAt,
-				Length:   len([]rune(c.Name)),
-				Code:     diag.ForeignReference,
-				Message:  fmt.Sprintf("PolicyBinding %q in namespace %q points to a namespace that is neither its own nor %q", c.Name, c.Namespace, r.Master),
-				Hint:     fmt.Sprintf("name it %q or %q", c.Namespace, r.Master),
-			})
+			r.List.Add(name.Diagnostic(diag.Error, diag.ForeignReference, fmt.Sprintf("name it %q or %q", c.Namespace, r.Master),
+				"PolicyBinding %q in namespace %q points to a namespace that is neither its own nor %q", c.Name, c.Namespace, r.Master))
 		case c.Name != r.Master && r.originPolicies[c.Name] == nil:
 			r.missingContainer(&c.Header, diag.NoPolicy,
 				fmt.Sprintf("PolicyBinding %q needs a Policy in namespace %q, which is not declared", c.Name, c.Namespace),
@@ -80,14 +71,10 @@ func (r *resolver) policyRefName(c *OriginPolicyBinding) {
 	if c.RefName.Value == "" || policy == nil || policy.Name == c.RefName.Value {
 		return
 	}
-	r.List.Add(diag.Diagnostic{
-		Position: c.RefName.At,
-		Length:   len([]rune(c.RefName.Value)),
-		Code:     diag.PolicyBindingName,
-		Message:  fmt.Sprintf("the Policy of namespace %q is not named %q but %q", c.Name, c.RefName.Value, policy.Name),
-		Hint:     fmt.Sprintf("write name: %s, or leave it out", policy.Name),
-		Related:  []diag.Related{{Position: policy.NameAt, Message: "the Policy is declared here"}},
-	})
+	d := c.RefName.Diagnostic(diag.Error, diag.PolicyBindingName, fmt.Sprintf("write name: %s, or leave it out", policy.Name),
+		"the Policy of namespace %q is not named %q but %q", c.Name, c.RefName.Value, policy.Name)
+	d.Related = []diag.Related{{Position: policy.NameAt, Message: "the Policy is declared here"}}
+	r.List.Add(d)
 }
 
 // originRole returns the role that a binding names. If the reference cannot be resolved,

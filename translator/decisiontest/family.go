@@ -1,7 +1,6 @@
 package decisiontest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,13 +24,8 @@ func (*Family) NewTable() tables.Table { return nil }
 func (*Family) Lower(d *directory.Directory) (tables.Table, diag.List) {
 	for _, t := range directory.DocumentsOf[*DecisionTest](d) {
 		if t.Point != "" && !slices.Contains(d.Points, t.Point) {
-			d.List.Add(diag.Diagnostic{
-				Position: t.PointAt,
-				Length:   len([]rune(t.Point)),
-				Code:     diag.BadValue,
-				Message:  fmt.Sprintf("point %s is not known", syntax.Quote(t.Point)),
-				Hint:     "one of " + strings.Join(d.Points, ", "),
-			})
+			at := syntax.Text{Value: t.Point, At: t.PointAt}
+			d.List.Add(at.Diagnostic(diag.Error, diag.BadValue, "one of "+strings.Join(d.Points, ", "), "point %s is not known", syntax.Quote(t.Point)))
 		}
 	}
 	return nil, nil

@@ -132,11 +132,8 @@ func (d *Directory) Counts() map[string]int {
 func (d *Directory) IsUndecoded(at diag.Position, kind, name string) bool {
 	for _, u := range d.undecoded {
 		if (u.Name == name || name == "") && syntax.Fold(u.Kind) == syntax.Fold(kind) {
-			d.List.Add(diag.Diagnostic{
-				Position: at, Length: len([]rune(name)), Severity: diag.Warning, Code: diag.UndecodedReference,
-				Message: fmt.Sprintf("%s %q at %s has mistakes", u.Kind, u.Name, u.At.Source()),
-				Hint:    "correct it first",
-			})
+			named := syntax.Text{Value: name, At: at}
+			d.List.Add(named.Diagnostic(diag.Warning, diag.UndecodedReference, "correct it first", "%s %q at %s has mistakes", u.Kind, u.Name, u.At.Source()))
 			return true
 		}
 	}

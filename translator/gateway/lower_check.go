@@ -93,13 +93,11 @@ func (f *fold) patternHint(name string, user held) string {
 			known = append(known, path[1])
 		}
 	}
-	if close := diag.Suggest(name, known); close != "" {
-		return fmt.Sprintf("did you mean %q?", close)
-	}
+	hint := "add it to the patterns of the block that the rule is in"
 	if _, declared := user.policy.declares["patterns."+name]; declared {
-		return "the policy has such a pattern, which is replaced or in another block: carry it in the rule's own block"
+		hint = "the policy has such a pattern, which is replaced or in another block: carry it in the rule's own block"
 	}
-	return "add it to the patterns of the block that the rule is in"
+	return diag.Meant(name, known, hint)
 }
 
 // declaredAbove enters, for each policy, which rules higher ones declare.
@@ -130,20 +128,15 @@ func (g *lowerer) unsets(p *inherited, above map[string]declaration) {
 	}
 	for _, key := range p.Document.Unset {
 		declared := above[key.Value]
-		d := diag.Diagnostic{Position: key.At, Length: len([]rune(key.Value)), Severity: diag.Warning}
 		switch {
 		case declared.byDefault:
-			continue
 		case declared.override:
-			d.Code = diag.UnsetOverride
-			d.Message = fmt.Sprintf("%s cannot be unset: above, it is an override", key.Value)
-			d.Hint = "leave it out: only the policy above can change an override"
+			g.list.Add(key.Diagnostic(diag.Warning, diag.UnsetOverride, "leave it out: only the policy above can change an override",
+				"%s cannot be unset: above, it is an override", key.Value))
 		default:
-			d.Code = diag.UnsetNothing
-			d.Message = fmt.Sprintf("unset of %s has no effect: no higher policy declares it", key.Value)
-			d.Hint = "check how the key is spelt above, or leave it out"
+			g.list.Add(key.Diagnostic(diag.Warning, diag.UnsetNothing, "check how the key is spelt above, or leave it out",
+				"unset of %s has no effect: no higher policy declares it", key.Value))
 		}
-		g.list.Add(d)
 	}
 }
 

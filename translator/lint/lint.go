@@ -56,15 +56,9 @@ func stockRolesInMaster(r *access.Resolved) diag.List {
 			continue
 		}
 		if name := b.Role.Name; name == "edit" || name == "admin" {
-			list.Add(diag.Diagnostic{
-				Position: b.Document.RoleName.At,
-				Length:   len([]rune(name)),
-				Severity: diag.Warning,
-				Code:     diag.StockRoleInMaster,
-				Message: fmt.Sprintf("RoleBinding %q binds %q in the master namespace, where it also grants clusterroles and clusterrolebindings",
-					b.Document.Name, name),
-				Hint: "bind it in another namespace, or bind cluster-admin if that is intended",
-			})
+			at := syntax.Text{Value: name, At: b.Document.RoleName.At}
+			list.Add(at.Diagnostic(diag.Warning, diag.StockRoleInMaster, "bind it in another namespace, or bind cluster-admin if that is intended",
+				"RoleBinding %q binds %q in the master namespace, where it also grants clusterroles and clusterrolebindings", b.Document.Name, name))
 		}
 	}
 	return list

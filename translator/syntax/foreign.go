@@ -49,7 +49,7 @@ func identify(n *Node) identity {
 	return id
 }
 
-// present returns the value of a name, or nil if it is absent or null.
+// Present returns the value of a name, or nil if it is absent or null.
 func (n *Node) Present(name string, ignoreCase bool) *Node {
 	if f := n.Find(name, ignoreCase); f != nil && !f.Value.IsNull() {
 		return f.Value

@@ -58,18 +58,12 @@ func (r *resolver) sourcesByType() map[string]*MetricSource {
 			sources[s.Type.Value] = s
 			continue
 		}
-		d := diagnosticAt(s.Type, diag.RepeatedName, "resourceTypeName %q is that of %s already; see %s",
+		d := s.Type.Diagnostic(diag.Error, diag.RepeatedName, "give it a name of its own", "resourceTypeName %q is that of %s already; see %s",
 			s.Type.Value, directory.Title(&first.Header), first.Type.At.Source())
-		d.Hint = "give it a name of its own"
 		d.Related = []diag.Related{{Position: first.Type.At, Message: "the first is here"}}
 		r.List.Add(d)
 	}
 	return sources
-}
-
-// diagnosticAt returns an error at the position of a text.
-func diagnosticAt(t syntax.Text, code diag.Code, format string, args ...any) diag.Diagnostic {
-	return diag.Diagnostic{Position: t.At, Length: len([]rune(t.Value)), Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // visibilityEntry checks the entry of a type against the source that defines the type.
@@ -86,9 +80,8 @@ func (r *resolver) visibilityEntry(e *VisibilityEntry, sources map[string]*Metri
 		if slices.Contains(source.Filterable, f.Field.Value) {
 			continue
 		}
-		d := diagnosticAt(f.Field, diag.UnfilterableField, "field %q is not in filterableFields of %s", f.Field.Value, directory.Title(&source.Header))
-		d.Hint = diag.Meant(f.Field.Value, source.Filterable, "add it to filterableFields of the MetricSource")
-		r.List.Add(d)
+		hint := diag.Meant(f.Field.Value, source.Filterable, "add it to filterableFields of the MetricSource")
+		r.List.Add(f.Field.Diagnostic(diag.Error, diag.UnfilterableField, hint, "field %q is not in filterableFields of %s", f.Field.Value, directory.Title(&source.Header)))
 	}
 	r.knownAggregations("include", e.Include, source)
 	r.knownAggregations("exclude", e.Exclude, source)
@@ -98,21 +91,18 @@ func (r *resolver) visibilityEntry(e *VisibilityEntry, sources map[string]*Metri
 // to a standard type is an error, because as a custom type it would hide nothing.
 func (r *resolver) undefinedType(e *VisibilityEntry, sources map[string]*MetricSource) {
 	if standard := nearlyStandard(e.Type.Value); standard != "" {
-		d := diagnosticAt(e.Type, diag.BadValue, "type %q is not the standard type %q, and no MetricSource defines it", e.Type.Value, standard)
-		d.Hint = fmt.Sprintf("did you mean %q?", standard)
-		r.List.Add(d)
+		r.List.Add(e.Type.Diagnostic(diag.Error, diag.BadValue, fmt.Sprintf("did you mean %q?", standard),
+			"type %q is not the standard type %q, and no MetricSource defines it", e.Type.Value, standard))
 		return
 	}
 	if r.IsUndecoded(e.Type.At, kindMetricSource, "") || r.Partial {
 		return // what is not known may define the type
 	}
-	d := diagnosticAt(e.Type, diag.UnknownType, "no MetricSource defines the custom type %q", e.Type.Value)
-	d.Severity = diag.Warning
-	d.Hint = "declare a MetricSource with this resourceTypeName"
+	hint := "declare a MetricSource with this resourceTypeName"
 	if r.MaySuggest() {
-		d.Hint = diag.Meant(e.Type.Value, slices.Sorted(maps.Keys(sources)), d.Hint)
+		hint = diag.Meant(e.Type.Value, slices.Sorted(maps.Keys(sources)), hint)
 	}
-	r.List.Add(d)
+	r.List.Add(e.Type.Diagnostic(diag.Warning, diag.UnknownType, hint, "no MetricSource defines the custom type %q", e.Type.Value))
 }
 
 // nearlyStandard returns the standard type that differs from a name only in case or
@@ -135,14 +125,11 @@ func (r *resolver) knownAggregations(list string, names []syntax.Text, source *M
 		if r.Partial {
 			continue // the source may be invalid and not in the list
 		}
-		d := diagnosticAt(name, diag.UnknownAggregation, "%s names %q, which is not an aggregation of %s", list, name.Value, directory.Title(&source.Header))
-		d.Severity = diag.Warning
-		d.Hint = "names are compared as a whole"
+		hint := "names are compared as a whole"
 		if r.MaySuggest() {
-			known := elements.Map(source.Aggregations, func(a Aggregation) string { return a.Name })
-			d.Hint = diag.Meant(name.Value, known, d.Hint)
+			hint = diag.Meant(name.Value, elements.Map(source.Aggregations, func(a Aggregation) string { return a.Name }), hint)
 		}
-		r.List.Add(d)
+		r.List.Add(name.Diagnostic(diag.Warning, diag.UnknownAggregation, hint, "%s names %q, which is not an aggregation of %s", list, name.Value, directory.Title(&source.Header)))
 	}
 }
 

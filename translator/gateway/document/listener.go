@@ -65,11 +65,9 @@ func checkUnique(d *syntax.Decoder, seen map[string]diag.Position, name syntax.T
 		seen[name.Value] = name.At
 		return true
 	}
-	d.Add(diag.Diagnostic{
-		Position: name.At, Length: len([]rune(name.Value)), Code: diag.Duplicate,
-		Message: "duplicate " + what + " " + syntax.Quote(name.Value),
-		Related: []diag.Related{{Position: first, Message: "the first one is here"}},
-	})
+	duplicate := name.Diagnostic(diag.Error, diag.Duplicate, "", "duplicate %s %s", what, syntax.Quote(name.Value))
+	duplicate.Related = []diag.Related{{Position: first, Message: "the first one is here"}}
+	d.Add(duplicate)
 	return false
 }
 
