@@ -62,14 +62,14 @@ func TestDecode(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Decode([]byte(tt.body))
+			got, err := Decode[Request]([]byte(tt.body))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(*got, tt.want) {
 				t.Errorf("got %#v, want %#v", *got, tt.want)
 			}
-			again, err := Decode(got.Encode())
+			again, err := Decode[Request](got.Encode())
 			if err != nil || !reflect.DeepEqual(again, got) {
 				t.Errorf("encoded and decoded: got %#v, %v, want %#v", again, err, got)
 			}
@@ -138,7 +138,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"brackets crossed", with(`"attributes":{"a":[}]`), "", "not JSON"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Decode([]byte(tt.body))
+			got, err := Decode[Request]([]byte(tt.body))
 			if err == nil {
 				t.Fatalf("got %+v, want a refusal", got)
 			}

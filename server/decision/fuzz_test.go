@@ -30,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 			!strings.Contains(text, "twice") && !strings.Contains(text, "surrogate") && !strings.Contains(text, "deeper") && !strings.Contains(text, "a number") {
 			t.Fatalf("refused JSON: %v", err)
 		}
-		r, decodeErr := Decode(data)
+		r, decodeErr := Decode[Request](data)
 		if decodeErr != nil {
 			AsInvalidRequest(decodeErr).Body()
 			return
@@ -38,7 +38,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("decoded what the check refuses: %v", err)
 		}
-		again, err := Decode(r.Encode())
+		again, err := Decode[Request](r.Encode())
 		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Fatalf("encoded and decoded: got %#v, %v, want %#v", again, err, r)
 		}

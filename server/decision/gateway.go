@@ -132,19 +132,13 @@ func (d *GatewayDecision) AppendJSON(b []byte) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// DecodeGateway reads the JSON of a request at the gateway point. The error is an
-// *InvalidRequest.
+// DecodeGateway is Decode for a request at the gateway point, and loads it.
 func DecodeGateway(data []byte) (*GatewayRequest, error) {
-	value, err := Parse(data)
-	if err != nil {
-		return nil, err
+	r, err := Decode[GatewayRequest](data)
+	if err == nil {
+		r.Load()
 	}
-	r, err := requestOf[GatewayRequest](value)
-	if err != nil {
-		return nil, err
-	}
-	r.Load()
-	return r, nil
+	return r, err
 }
 
 // Read replaces r by the request of a parsed body. The error is an *InvalidRequest.

@@ -103,23 +103,26 @@ func (r *Request) validateAction() error {
 	return nil
 }
 
-// Decode reads a request at the access point in its canonical form. It is strict:
-// keys are compared exactly, and unknown keys are rejected. The error is an
-// *InvalidRequest that names the key.
-func Decode(data []byte) (*Request, error) {
+// Decode reads a request of a point in its canonical form. It is strict: keys are compared
+// exactly, and unknown keys are rejected; null means absent. The error is an *InvalidRequest that
+// names the key.
+func Decode[R any, Q readable[R]](data []byte) (Q, error) {
 	value, err := Parse(data)
 	if err != nil {
 		return nil, err
 	}
-	return requestOf[Request](value)
+	return requestOf[R, Q](value)
+}
+
+// readable is a request that is read of a parsed body.
+type readable[R any] interface {
+	*R
+	Read(Value) error
 }
 
 // requestOf reads a request of a parsed body, which must be valid until the request is decided. The
 // error is an *InvalidRequest.
-func requestOf[R any, Q interface {
-	*R
-	Read(Value) error
-}](value Value) (Q, error) {
+func requestOf[R any, Q readable[R]](value Value) (Q, error) {
 	r := Q(new(R))
 	if err := r.Read(value); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ func TestUnknownKey(t *testing.T) {
 		{"after values that have it", "{\"labels\": {\"vreb\": \"x\"}, \"name\": \"vreb\",\n\"groups\": [\"vreb\"],\n\"vreb\": 1}", `line 3: unknown key "vreb", did you mean "verb"?`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := Decode([]byte(row.request))
+			_, err := Decode[Request]([]byte(row.request))
 			var got *InvalidRequest
 			if !errors.As(err, &got) || got.Error() != row.want {
 				t.Errorf("got %v, want %s", err, row.want)
@@ -27,7 +27,7 @@ func TestUnknownKey(t *testing.T) {
 	if _, err := DecodeGateway([]byte(`{"request":{},"sources":{}}`)); err == nil || err.Error() != `unknown key "sources", did you mean "source"?` {
 		t.Errorf("gateway: got %v", err)
 	}
-	_, err := DecodeVisibility([]byte(`{"user":"u","clusters":{}}`))
+	_, err := Decode[VisibilityRequest]([]byte(`{"user":"u","clusters":{}}`))
 	if err == nil || err.Error() != `unknown key "clusters", did you mean "cluster"?` {
 		t.Errorf("visibility: got %v", err)
 	}

@@ -1,16 +1,5 @@
 package decision
 
-// DecodeVisibility reads a request at the visibility point in its canonical form.
-// It is as strict as Decode: unknown keys and values of the wrong type are rejected.
-// null means absent. The error is an *InvalidRequest that names the key.
-func DecodeVisibility(data []byte) (*VisibilityRequest, error) {
-	value, err := Parse(data)
-	if err != nil {
-		return nil, err
-	}
-	return requestOf[VisibilityRequest](value)
-}
-
 // Read replaces r by the request of a parsed body, and reuses the room of its groups. The error
 // is an *InvalidRequest.
 func (r *VisibilityRequest) Read(value Value) error {

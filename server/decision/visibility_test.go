@@ -27,7 +27,7 @@ func TestDecodeVisibility(t *testing.T) {
 			"totals": map[string]any{"pods": json.Number("1")}, "byNode": map[string]any{"w": map[string]any{"ready": true}}, "byNamespace": nil,
 		},
 	}
-	got, err := DecodeVisibility([]byte(text))
+	got, err := Decode[VisibilityRequest]([]byte(text))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
@@ -35,10 +35,10 @@ func TestDecodeVisibility(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := DecodeVisibility(body); err != nil || !reflect.DeepEqual(again, want) {
+	if again, err := Decode[VisibilityRequest](body); err != nil || !reflect.DeepEqual(again, want) {
 		t.Errorf("of %s: got %+v and %v, want %+v", body, again, err, want)
 	}
-	got, err = DecodeVisibility([]byte(`{"user":null,"groups":null,"serviceAccount":null,"action":null,"cluster":null,"type":null,"items":null,"aggregations":null,"metrics":null}`))
+	got, err = Decode[VisibilityRequest]([]byte(`{"user":null,"groups":null,"serviceAccount":null,"action":null,"cluster":null,"type":null,"items":null,"aggregations":null,"metrics":null}`))
 	if err != nil || !reflect.DeepEqual(got, &VisibilityRequest{}) {
 		t.Errorf("got %+v, %v, want an empty request", got, err)
 	}
@@ -57,7 +57,7 @@ func TestDecodeVisibilityMetrics(t *testing.T) {
 		"unknown parts":         `{"byZone":"eu","extra":{"a":{"ready":"true"}},"Totals":[]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := DecodeVisibility([]byte(`{"metrics":` + text + `}`)); err != nil {
+			if _, err := Decode[VisibilityRequest]([]byte(`{"metrics":` + text + `}`)); err != nil {
 				t.Errorf("got %v, want a request", err)
 			}
 		})
@@ -105,7 +105,7 @@ func TestDecodeVisibilityRefuses(t *testing.T) {
 		{"a role", `{"metrics":{"byNode":{"w":{"roles":["worker",1]}}}}`, "metrics.byNode", `record "w": key "roles" must be a list of strings`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := DecodeVisibility([]byte(row.text))
+			_, err := Decode[VisibilityRequest]([]byte(row.text))
 			var got *InvalidRequest
 			if !errors.As(err, &got) {
 				t.Fatalf("got %v, want an invalid request", err)
@@ -150,7 +150,7 @@ func FuzzDecodeVisibility(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := DecodeVisibility(data)
+		r, err := Decode[VisibilityRequest](data)
 		if err != nil {
 			if !json.Valid(AsInvalidRequest(err).Body()) {
 				t.Errorf("got a body that is not JSON: %s", AsInvalidRequest(err).Body())

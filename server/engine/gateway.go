@@ -98,7 +98,7 @@ func (e *Engine) gatewayByRego(ctx context.Context, r *decision.GatewayRequest, 
 // allows reports whether the access point allows a request, in JSON. An invalid request is
 // not allowed.
 func (e *Engine) allows(ctx context.Context, review []byte, now time.Time) (bool, error) {
-	r, err := decision.Decode(review)
+	r, err := decision.Decode[decision.Request](review)
 	if err != nil {
 		return false, nil //nolint:nilerr // an author's mistake, and not an evaluation error
 	}

@@ -46,7 +46,7 @@ func TestKeyIsUnique(t *testing.T) {
 
 func TestCanonicalIsStable(t *testing.T) {
 	decode := func(body string) *decision.Request {
-		r, err := decision.Decode([]byte(body))
+		r, err := decision.Decode[decision.Request]([]byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}

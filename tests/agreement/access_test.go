@@ -206,7 +206,7 @@ func begin(texts, beginnings []string) bool {
 
 func ofEngine(t *testing.T, e *engine.Engine, text string) (answer, []decision.PodOutcome) {
 	t.Helper()
-	request, err := decision.Decode([]byte(text))
+	request, err := decision.Decode[decision.Request]([]byte(text))
 	if err != nil {
 		return answer{Invalid: true}, nil
 	}
@@ -258,7 +258,7 @@ func compareWhoCan(t *testing.T, seed uint64, world *access.World, e *engine.Eng
 		if request.Valid() != nil {
 			continue
 		}
-		decoded, err := decision.Decode([]byte(request.JSON()))
+		decoded, err := decision.Decode[decision.Request]([]byte(request.JSON()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func readAgain(t *testing.T, b *bundles.Bundle) *bundles.Bundle {
 
 func decode(t *testing.T, text string) *decision.Request {
 	t.Helper()
-	r, err := decision.Decode([]byte(text))
+	r, err := decision.Decode[decision.Request]([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

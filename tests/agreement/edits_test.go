@@ -170,7 +170,7 @@ func (e *edited) activate(result, alone *translator.Result) {
 		e.t.Fatalf("got revision %s, want %s", got.Loaded().Revision, want.Loaded().Revision)
 	}
 	for _, asked := range e.world.Requests(200) {
-		request, err := decision.Decode([]byte(asked.JSON()))
+		request, err := decision.Decode[decision.Request]([]byte(asked.JSON()))
 		if err != nil {
 			continue
 		}

@@ -178,11 +178,11 @@ func TestBrokenProjectionsAreNoticed(t *testing.T) {
 // projections, which spoil makes equal.
 func checkBreak(t *testing.T, bundle *bundles.Bundle, e *engine.Engine, a, b string, spoil func(*footprint.Access, *forgetful)) {
 	t.Helper()
-	first, err := decision.Decode([]byte("{" + a + "}"))
+	first, err := decision.Decode[decision.Request]([]byte("{" + a + "}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := decision.Decode([]byte("{" + b + "}"))
+	second, err := decision.Decode[decision.Request]([]byte("{" + b + "}"))
 	if err != nil {
 		t.Fatal(err)
 	}

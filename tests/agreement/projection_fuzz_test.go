@@ -20,7 +20,7 @@ func FuzzAccessProjection(f *testing.F) {
 	f.Add([]byte(`{"user":"reader","verb":"get","path":"/api/v1"}`), byte(7), "/api/v2")
 	f.Add([]byte(`{"user":"root","verb":"IMPERSONATE:x","resource":"users","cluster":"prod-1"}`), byte(1), "impersonate-on:x:get")
 	f.Fuzz(func(t *testing.T, text []byte, which byte, value string) {
-		one, err := decision.Decode(text)
+		one, err := decision.Decode[decision.Request](text)
 		if err != nil || one.Validate() != nil {
 			return
 		}
@@ -123,7 +123,7 @@ spec:
 	f.Add([]byte(`{"user":"u","groups":["g"],"cluster":{"name":"c","labels":{"env":"prod"}},"type":"pods"}`), "zz", "x", "y")
 	f.Add([]byte(`{"user":"other","groups":["g","h"],"cluster":{"name":"dev-1"}}`), "g", "env", "prod")
 	f.Fuzz(func(t *testing.T, text []byte, group, label, value string) {
-		one, err := decision.DecodeVisibility(text)
+		one, err := decision.Decode[decision.VisibilityRequest](text)
 		if err != nil {
 			return
 		}

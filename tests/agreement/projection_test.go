@@ -122,7 +122,7 @@ func project(t *testing.T, seed uint64, files map[string]string, world *access.W
 func (w *projected) add(request oracle.Request) {
 	d := &decided{request: request, text: request.JSON()}
 	var err error
-	if d.decoded, err = decision.Decode([]byte(d.text)); err != nil || d.decoded.Validate() != nil {
+	if d.decoded, err = decision.Decode[decision.Request]([]byte(d.text)); err != nil || d.decoded.Validate() != nil {
 		return
 	}
 	w.requests = append(w.requests, d)

@@ -83,7 +83,7 @@ func TestGatewayReviewsInABundleOfAClusterHaveItsCluster(t *testing.T) {
 			if status := fmt.Sprint(got.(map[string]any)["status"]); status != test.status {
 				t.Errorf("cluster %s, %s: got status %s, want %s: %v", test.cluster, user, status, test.status, got)
 			}
-			asked, err := decision.Decode([]byte(`{"user":"` + user + `","verb":"get","resource":"pods","namespace":"shop"}`))
+			asked, err := decision.Decode[decision.Request]([]byte(`{"user":"` + user + `","verb":"get","resource":"pods","namespace":"shop"}`))
 			if err != nil {
 				t.Fatal(err)
 			}

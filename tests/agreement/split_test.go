@@ -94,7 +94,7 @@ func TestBundleOfAClusterAgreesWithTheWhole(t *testing.T) {
 				for j, name := range slices.Compact([]string{"", cluster, named}) {
 					r.Cluster = name
 					text := r.JSON()
-					q, err := decision.Decode([]byte(text))
+					q, err := decision.Decode[decision.Request]([]byte(text))
 					if err != nil {
 						continue // the same for every bundle
 					}
@@ -159,7 +159,7 @@ func TestBundleOfAClusterDecidesTheCases(t *testing.T) {
 		var whole *engine.Engine
 		own := make(map[string]*engine.Engine)
 		for _, text := range readInputs(t, cases) {
-			r, err := decision.Decode(text)
+			r, err := decision.Decode[decision.Request](text)
 			if err != nil || r.Cluster == "" {
 				continue
 			}
@@ -208,7 +208,7 @@ func TestBundleOfAClusterAgreesOnVisibility(t *testing.T) {
 			r.Cluster.Name = "prod-eu-1"
 		}
 		text := r.JSON()
-		q, err := decision.DecodeVisibility([]byte(text))
+		q, err := decision.Decode[decision.VisibilityRequest]([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -230,7 +230,7 @@ func stockEval(t *testing.T, path string, input []byte, query string, isStrict b
 // embeddedDecision is the embedded engine's decision as JSON values.
 func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 	t.Helper()
-	request, err := decision.Decode(input)
+	request, err := decision.Decode[decision.Request](input)
 	if err != nil {
 		return refusalOf(err)
 	}
@@ -351,7 +351,7 @@ func bothWays(t *testing.T, bundle *bundles.Bundle, points []string, o engine.Op
 // embeddedView is embeddedDecision at the visibility point.
 func embeddedView(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 	t.Helper()
-	request, err := decision.DecodeVisibility(input)
+	request, err := decision.Decode[decision.VisibilityRequest](input)
 	if err != nil {
 		return refusalOf(err)
 	}

@@ -306,7 +306,7 @@ func (d *datedDirectory) edit(to *datedState) {
 // that it finds.
 func (d *datedDirectory) walk(request oracle.Request) (difference string) {
 	text := request.JSON()
-	r, err := decision.Decode([]byte(text))
+	r, err := decision.Decode[decision.Request]([]byte(text))
 	seen := make(map[string]bool)
 	d.timelines++
 	at := d.draw.IntN(len(d.instants))

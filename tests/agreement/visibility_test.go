@@ -65,7 +65,7 @@ func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
 
 func viewOfEngine(t *testing.T, e *engine.Engine, text string) any {
 	t.Helper()
-	request, err := decision.DecodeVisibility([]byte(text))
+	request, err := decision.Decode[decision.VisibilityRequest]([]byte(text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

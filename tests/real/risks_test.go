@@ -96,7 +96,7 @@ func confirmFinding(t *testing.T, e *engine.Engine, path string, f *risk.Finding
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := decision.Decode(text)
+		q, err := decision.Decode[decision.Request](text)
 		if err != nil {
 			t.Errorf("%s: %s of %s: %s: %v", path, f.Code, f.Binding, text, err)
 			continue

@@ -140,7 +140,7 @@ rules: [{apiGroups: [""], resources: [services], verbs: [get]}]
 // Decisions of many goroutines are all counted, while the log is read and documents change.
 func TestCountsOfManyGoroutines(t *testing.T) {
 	s := newSite(t, policies)
-	r, err := decision.Decode([]byte(getPods))
+	r, err := decision.Decode[decision.Request]([]byte(getPods))
 	if err != nil {
 		t.Fatal(err)
 	}

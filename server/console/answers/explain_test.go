@@ -145,7 +145,7 @@ func TestNearest(t *testing.T) {
 func differing(t *testing.T, a, b string) (names []string) {
 	t.Helper()
 	members := func(request string) map[string]any {
-		r, err := decision.Decode([]byte(request))
+		r, err := decision.Decode[decision.Request]([]byte(request))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -168,7 +168,7 @@ func readFacts(text []byte, into map[string]any) error {
 		}
 		into[key], request[key] = fact, fact
 	}
-	_, err = decision.Decode(mustJSON(request))
+	_, err = decision.Decode[decision.Request](mustJSON(request))
 	return err
 }
 
@@ -277,7 +277,7 @@ func (f *filler) cell(ctx context.Context, c *question.Cell) console.Cell {
 		return out
 	}
 	out.Request = mustJSON(c.Request)
-	r, err := decision.Decode(out.Request)
+	r, err := decision.Decode[decision.Request](out.Request)
 	if err != nil {
 		return out // a question about all of something, which no request can ask
 	}

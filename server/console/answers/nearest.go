@@ -100,7 +100,7 @@ func nearQuestion(r *decision.Request, open string) (*question.Question, error) 
 // nearRule returns the rule that allows an example.
 func nearRule(ctx context.Context, p decision.Policies, example map[string]any) (console.Nearest, bool) {
 	request := mustJSON(example)
-	r, err := decision.Decode(request)
+	r, err := decision.Decode[decision.Request](request)
 	if err != nil {
 		return console.Nearest{}, false
 	}

@@ -58,7 +58,7 @@ func TestRisks(t *testing.T) {
 		if isAccepted && (risk.Accepted.Reason != "the on-call team debugs pods" || risk.Accepted.Source != "a.yaml:9") {
 			t.Errorf("got %+v", risk.Accepted)
 		}
-		asked, err := decision.Decode(risk.Request)
+		asked, err := decision.Decode[decision.Request](risk.Request)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -174,7 +174,7 @@ func (f *sessionRequests) find(ctx context.Context, row *sessionRow) {
 	}
 	for _, object := range f.tried(ctx, row) {
 		request := mustJSON(object)
-		r, err := decision.Decode(request)
+		r, err := decision.Decode[decision.Request](request)
 		if err != nil {
 			continue
 		}

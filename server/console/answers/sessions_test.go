@@ -54,7 +54,7 @@ func newDated(t *testing.T, files map[string]string) *dated {
 
 func (d *dated) decide(request string) decision.Decision {
 	d.Helper()
-	r, err := decision.Decode([]byte(request))
+	r, err := decision.Decode[decision.Request]([]byte(request))
 	if err != nil {
 		d.Fatalf("%s: %v", request, err)
 	}
@@ -117,7 +117,7 @@ func TestSessionsAreThoseOfDecisions(t *testing.T) {
 				}
 			}
 			for _, r := range requests {
-				if _, err := decision.Decode([]byte(r.JSON())); err != nil {
+				if _, err := decision.Decode[decision.Request]([]byte(r.JSON())); err != nil {
 					continue
 				}
 				got := d.decide(r.JSON())

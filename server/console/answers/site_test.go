@@ -94,7 +94,7 @@ func (s *site) load(documents string) error {
 // decide decides a request and lets the explorer observe it.
 func (s *site) decide(ctx context.Context, request string) decision.Decision {
 	s.t.Helper()
-	r, err := decision.Decode([]byte(request))
+	r, err := decision.Decode[decision.Request]([]byte(request))
 	if err != nil {
 		s.t.Fatal(err)
 	}
