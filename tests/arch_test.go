@@ -18,7 +18,7 @@ const module = "github.com/writ-policy/writ"
 // flow is the packages in the order data goes through them. A package imports
 // earlier lines only; packages of one line do not meet.
 var flow = [][]string{
-	{"internal/jsontext", "internal/junit", "internal/linediff", "internal/elements", "translator/dates", "rego/builtin"},
+	{"internal/jsontext", "internal/junit", "internal/linediff", "internal/elements", "internal/parallel", "translator/dates", "rego/builtin"},
 	{"translator/diag", "translator/regotext", "rego", "translator/roles", "internal/progress", "internal/redirect"},
 	{"translator/syntax", "translator/tables", "translator/source/ignore"},
 	{"translator/rule"},

@@ -20,12 +20,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"runtime"
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/writ-policy/writ/internal/parallel"
 	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/diag"
@@ -153,26 +151,15 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 		}
 	})
 	under := progress.FromContext(ctx)
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, file := range snapshot.Files {
+	parallel.Each(len(files), 1, func(i, _ int) {
+		file := snapshot.Files[i]
 		if kept, ok := t.kept(file, state); ok {
 			files[i] = kept
-			under.Count(1, "files translated")
-			continue
+		} else if ctx.Err() == nil {
+			files[i] = decodeFile(t.kinds, file, state.decoding[file.Origin], t.decoded[file.Path])
 		}
-		if ctx.Err() != nil {
-			break
-		}
-		group.Go(func() error {
-			if ctx.Err() == nil {
-				files[i] = decodeFile(t.kinds, file, state.decoding[file.Origin], t.decoded[file.Path])
-				under.Count(1, "files translated")
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // no function of it fails
+		under.Count(1, "files translated")
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -186,8 +173,8 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 	return documents, others, undecoded, list, nil
 }
 
-// decodeFile reads one file, which was another one before; nil for a new one. A panic ends in an error of that file: it would end
-// the process, for no caller is on this goroutine.
+// decodeFile reads one file, which was another one before; nil for a new one. A panic ends in an error of
+// that file.
 func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options, before *decoded) (d *decoded) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -239,9 +226,7 @@ func (t *Translator) keepFinal(snapshot source.Snapshot, files []*decoded) {
 	for i, file := range files {
 		if path := snapshot.Files[i].Path; isFinal(file.List) {
 			final++
-			if t.decoded[path] != file {
-				t.decoded[path] = file
-			}
+			t.decoded[path] = file
 		}
 	}
 	if len(t.decoded) == final {

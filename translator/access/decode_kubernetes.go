@@ -116,12 +116,14 @@ func decodeKubernetesBinding(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesB
 	return referred
 }
 
+var roleRefHints = map[string]string{"namespace": "a Role is looked for in the binding's own namespace", "apiversion": "write apiGroup: " + kubernetesGroup}
+
 func decodeKubernetesRoleRef(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding) bool {
 	ref := c.RequiredMapping("roleRef", "")
 	if ref == nil {
 		return false
 	}
-	ref.Hints = map[string]string{"namespace": "a Role is looked for in the binding's own namespace", "apiversion": "write apiGroup: " + kubernetesGroup}
+	ref.Hints = roleRefHints
 	ok := true
 	if group := ref.Text("apiGroup"); group != nil && group.Value != "" && group.Value != kubernetesGroup {
 		ref.Fail(group, diag.BadValue, "write "+kubernetesGroup, "roleRef.apiGroup %s is not known", syntax.Quote(group.Value))

@@ -41,9 +41,10 @@ func decodeKubernetesRole(d *syntax.Decoder, c *syntax.Cursor, r *KubernetesRole
 
 // decodeKubernetesRule decodes a PolicyRule by the API server's validation.
 func decodeKubernetesRule(d *syntax.Decoder, n *syntax.Node, namespaced bool) KubernetesRule {
-	r := KubernetesRule{At: d.At(n), KubernetesLists: new(tables.KubernetesLists)}
+	r, lists := KubernetesRule{At: d.At(n)}, new(tables.KubernetesLists)
 	c := d.Cursor(n, "a rule", false)
 	if c == nil {
+		r.KubernetesLists = lists
 		return r
 	}
 	c.Hints, c.Nulls = kubernetesHints, true
@@ -65,11 +66,11 @@ func decodeKubernetesRule(d *syntax.Decoder, n *syntax.Node, namespaced bool) Ku
 		resources, _ = c.RequiredTexts("resources")
 	}
 	c.Done()
-	lists := tables.KubernetesLists{
+	*lists = tables.KubernetesLists{
 		Verbs: d.SharedValues(verbs), Groups: d.SharedValues(groups), Resources: d.SharedValues(resources),
 		Names: d.SharedValues(names), Paths: d.SharedValues(urls),
 	}
-	r.KubernetesLists = syntax.Share(d, lists.Key(), &lists)
+	r.KubernetesLists = syntax.Share(d, lists.Key(), lists)
 	checkKubernetesLiterals(d, verbs, groups, resources, names, urls)
 	warnOfSlips(d, &r, verbs, resources)
 	return r

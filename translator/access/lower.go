@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/writ-policy/writ/internal/parallel"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
@@ -31,9 +32,15 @@ func (l *lowerer) lower(r *Resolved) (*tables.Access, diag.List) {
 		l.extensions, l.expressions = make(map[string]int), make(map[string]int)
 		l.warnings = make(map[syntax.Document]diag.List)
 	}
-	c := newChange()
-	l.kubernetes(c, r)
-	l.origin(c, r)
+	c := &change{make(map[string]*tables.Role), make(map[string]*tables.Binding), make(map[string]map[string]map[string]bool)}
+	parallel.Run(func() {
+		l.kubernetesBindings(c, r)
+		l.originBindings(c, r)
+	}, func() {
+		l.kubernetesRoles(c, r)
+		l.originRoles(c, r)
+		l.access.Roles = l.access.Roles.With(c.roles)
+	})
 	l.seen = *r
 	l.access.Master, l.access.Cluster, l.access.ImpliedGroups = r.Master, r.Cluster, r.ImpliedGroups
 	c.apply(&l.access)
@@ -90,8 +97,8 @@ func roleRow(d *syntax.Header) tables.Role {
 
 // bindingRow returns the row of a binding to a role, which holds in a period. Its grants
 // reach every namespace if isCluster is set.
-func bindingRow(d, role *syntax.Header, period *dates.Period, isCluster bool) tables.Binding {
-	return tables.Binding{
+func bindingRow(d, role *syntax.Header, period *dates.Period, isCluster bool) *tables.Binding {
+	return &tables.Binding{
 		Family:     d.Family,
 		APIVersion: d.APIVersion,
 		Kind:       d.Kind,
@@ -110,24 +117,27 @@ const (
 	kindClusterRoleBinding = "ClusterRoleBinding"
 )
 
-func (l *lowerer) kubernetes(c *change, r *Resolved) {
+func (l *lowerer) kubernetesRoles(c *change, r *Resolved) {
 	removed, added := directory.Changes(l.seen.KubernetesRoles, r.KubernetesRoles, sameKubernetesRole)
 	for _, role := range removed {
-		c.removeRole(role.Meta())
+		c.roles[roleKey(role.Meta())] = nil
 		delete(l.warnings, role.Document)
 	}
 	for _, role := range added {
 		l.kubernetesRole(c, role)
 	}
+}
+
+func (l *lowerer) kubernetesBindings(c *change, r *Resolved) {
 	unbound, bound := directory.Changes(l.seen.KubernetesBindings, r.KubernetesBindings,
 		func(a, b ResolvedKubernetesBinding) bool { return a.Document == b.Document && sameKey(a.Role, b.Role) })
 	for _, binding := range unbound {
 		d := binding.Document
-		c.unbind(&d.Header, d.Kind == kindClusterRoleBinding, d.Users, d.Groups)
+		c.bind(&d.Header, nil, d.Kind == kindClusterRoleBinding, d.Users, d.Groups)
 	}
 	for _, binding := range bound {
-		d := binding.Document
-		c.bind(bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, d.Kind == kindClusterRoleBinding), d.Users, d.Groups)
+		d, isCluster := binding.Document, binding.Document.Kind == kindClusterRoleBinding
+		c.bind(&d.Header, bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, isCluster), isCluster, d.Users, d.Groups)
 	}
 }
 
@@ -159,92 +169,72 @@ func kubernetesRule(index int, rule *KubernetesRule) tables.KubernetesRule {
 	}
 }
 
-// change collects changes of the tables of roles and bindings. Removals must be recorded
-// before additions, which may have the same name.
+// change collects changes of the tables of roles and bindings, either on a goroutine of its own.
+// Removals must be recorded before additions, which may have the same name.
 type change struct {
 	roles    map[string]*tables.Role
 	bindings map[string]*tables.Binding
-	// subjects records whether a binding is in the list of a subject.
-	subjects map[boundSubject]map[string]bool
+	// subjects records whether a binding is in the list of a subject, by the namespace of the
+	// binding, "" for the whole cluster, and the subject.
+	subjects map[string]map[string]map[string]bool
 }
-
-// boundSubject is a subject and the namespace of its binding, "" for the whole cluster.
-type boundSubject struct{ namespace, subject string }
-
-func newChange() *change {
-	return &change{
-		roles:    make(map[string]*tables.Role),
-		bindings: make(map[string]*tables.Binding),
-		subjects: make(map[boundSubject]map[string]bool),
-	}
-}
-
-func (c *change) removeRole(h *syntax.Header) { c.roles[roleKey(h)] = nil }
 
 func (c *change) addRole(r tables.Role) { c.roles[tables.RoleKey(r.Family, r.Namespace, r.Name)] = &r }
 
-// unbind removes a binding, and bind adds one, with an entry for each subject.
-func (c *change) unbind(h *syntax.Header, cluster bool, users, groups []string) {
-	key := tables.BindingKey(h.Family, h.Namespace, h.Name)
-	c.bindings[key] = nil
-	c.setListed(key, bindingScope(h.Namespace, cluster), users, groups, false)
-}
-
-func (c *change) bind(b tables.Binding, users, groups []string) {
-	key := tables.BindingKey(b.Family, b.Namespace, b.Name)
-	c.bindings[key] = &b
-	c.setListed(key, bindingScope(b.Namespace, b.Cluster), users, groups, true)
-}
-
-// bindingScope returns the namespace in which a binding applies, "" for the whole cluster.
-func bindingScope(namespace string, cluster bool) string {
-	if cluster {
-		return ""
+// bind sets the row of a binding, nil removes it, with an entry for each subject. Its grants reach
+// every namespace if isCluster is set.
+func (c *change) bind(h *syntax.Header, row *tables.Binding, isCluster bool, users, groups []string) {
+	key, namespace := tables.BindingKey(h.Family, h.Namespace, h.Name), h.Namespace
+	c.bindings[key] = row
+	if isCluster {
+		namespace = ""
 	}
-	return namespace
-}
-
-// setListed records whether the lists of the subjects have the binding.
-func (c *change) setListed(key, namespace string, users, groups []string, listed bool) {
-	note := func(subject string) {
-		h := boundSubject{namespace, subject}
-		if c.subjects[h] == nil {
-			c.subjects[h] = make(map[string]bool, 1)
+	subjects := c.subjects[namespace]
+	if subjects == nil {
+		subjects = make(map[string]map[string]bool)
+		c.subjects[namespace] = subjects
+	}
+	list := func(subject string) {
+		if subjects[subject] == nil {
+			subjects[subject] = make(map[string]bool, 1)
 		}
-		c.subjects[h][key] = listed
+		subjects[subject][key] = row != nil
 	}
 	for _, user := range users {
-		note(tables.User(user))
+		list(tables.User(user))
 	}
 	for _, group := range groups {
-		note(tables.Group(group))
+		list(tables.Group(group))
 	}
 }
 
-// apply applies the changes. It does not modify existing maps.
+// apply applies the changes of bindings, after those of roles. It does not modify existing maps.
 func (c *change) apply(a *tables.Access) {
-	a.Roles = a.Roles.With(c.roles)
-	roles := tables.FinderOf(a.Roles)
-	for _, b := range c.bindings {
-		if b != nil {
-			b.Role = roles.Own(b.Role)
+	parallel.Run(func() { c.applySubjects(a) }, func() {
+		roles := tables.FinderOf(a.Roles)
+		for _, b := range c.bindings {
+			if b != nil {
+				b.Role = roles.Own(b.Role)
+			}
 		}
-	}
-	a.Bindings = a.Bindings.With(c.bindings)
-	byNamespace := make(map[string]map[string]*[]string)
-	for h, bindings := range c.subjects {
-		if byNamespace[h.namespace] == nil {
-			byNamespace[h.namespace] = make(map[string]*[]string)
+		a.Bindings = a.Bindings.With(c.bindings)
+	})
+}
+
+func (c *change) applySubjects(a *tables.Access) {
+	namespaces := make(map[string]*tables.Map[[]string], len(c.subjects))
+	for namespace, subjects := range c.subjects {
+		before, changes := a.Subjects.In(namespace), make(map[string]*[]string, len(subjects))
+		for subject, bindings := range subjects {
+			changes[subject] = listed(before.At(subject), bindings)
 		}
-		byNamespace[h.namespace][h.subject] = listed(a.Subjects.In(h.namespace).At(h.subject), bindings)
-	}
-	a.Subjects.Cluster = a.Subjects.Cluster.With(byNamespace[""])
-	delete(byNamespace, "")
-	namespaces := make(map[string]*tables.Map[[]string], len(byNamespace))
-	for namespace, subjects := range byNamespace {
-		namespaces[namespace] = nil
-		if local := a.Subjects.In(namespace).With(subjects); local.Len() > 0 {
-			namespaces[namespace] = &local
+		switch now := before.With(changes); {
+		case namespace == "":
+			a.Subjects.Cluster = now
+		case now.Len() > 0:
+			namespaces[namespace] = &now
+		default:
+			namespaces[namespace] = nil
 		}
 	}
 	a.Subjects.Namespaces = a.Subjects.Namespaces.With(namespaces)

@@ -7,11 +7,11 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-func (l *lowerer) origin(c *change, r *Resolved) {
+func (l *lowerer) originRoles(c *change, r *Resolved) {
 	removed, added := directory.Changes(l.seen.OriginRoles, r.OriginRoles,
 		func(a, b *OriginRole) bool { return a == b })
 	for _, d := range removed {
-		c.removeRole(&d.Header)
+		c.roles[roleKey(&d.Header)] = nil
 		delete(l.warnings, d)
 		l.count(d, -1)
 	}
@@ -19,15 +19,18 @@ func (l *lowerer) origin(c *change, r *Resolved) {
 		l.originRole(c, d)
 		l.count(d, 1)
 	}
+}
+
+func (l *lowerer) originBindings(c *change, r *Resolved) {
 	unbound, bound := directory.Changes(l.seen.OriginBindings, r.OriginBindings,
 		func(a, b ResolvedOriginBinding) bool { return a.Document == b.Document && sameKey(a.Role, b.Role) })
 	for _, binding := range unbound {
 		d := binding.Document
-		c.unbind(&d.Header, d.Namespace == r.Master, d.Users, d.Groups)
+		c.bind(&d.Header, nil, d.Namespace == r.Master, d.Users, d.Groups)
 	}
 	for _, binding := range bound {
-		d := binding.Document
-		c.bind(bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, d.Namespace == r.Master), d.Users, d.Groups)
+		d, isCluster := binding.Document, binding.Document.Namespace == r.Master
+		c.bind(&d.Header, bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, isCluster), isCluster, d.Users, d.Groups)
 	}
 }
 

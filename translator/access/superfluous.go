@@ -11,67 +11,56 @@ import (
 
 // superfluousKubernetes warns about rules that grant nothing more than an earlier rule of
 // the same role.
-func superfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (list diag.List) {
-	if len(rules) < 2 {
-		return nil
-	}
+func superfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) diag.List {
 	entries := 0
 	for i := range rules {
 		entries += len(rules[i].Verbs) + len(rules[i].Groups) + len(rules[i].Resources) + len(rules[i].Names) + len(rules[i].Paths)
 	}
 	left := rule.NewBudget(entries)
-	for i := range rules {
-		for j := range i {
-			if left--; left <= 0 {
-				return list
-			}
-			if left.CoversKubernetes(&rules[j], &rules[i]) {
-				list.Add(superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, "grants"))
-				break
-			}
-		}
-	}
-	return list
+	return superfluous(&d.Header, len(rules), &left, func(earlier, later int) bool {
+		return left.CoversKubernetes(&rules[earlier], &rules[later])
+	}, func(i int) (diag.Position, string) { return d.Rules[i].At, "grants" })
 }
 
 // superfluousOrigin does the same for Origin rules. It compares denials with denials.
-func superfluousOrigin(d *OriginRole, rules []tables.OriginRule) (list diag.List) {
-	if len(rules) < 2 {
-		return nil
-	}
+func superfluousOrigin(d *OriginRole, rules []tables.OriginRule) diag.List {
 	entries := 0
 	for i := range rules {
 		entries += len(rules[i].Verbs) + len(rules[i].NotVerbs) + len(rules[i].Kinds) + len(rules[i].NotKinds)
 	}
 	left := rule.NewBudget(entries)
-	for i := range rules {
-		if rule.MatchesNothing(&rules[i]) {
-			continue // has a warning of its own
+	return superfluous(&d.Header, len(rules), &left, func(earlier, later int) bool {
+		return !rule.MatchesNothing(&rules[later]) && left.CoversOrigin(&rules[earlier], &rules[later]) // nothing has a warning of its own
+	}, func(i int) (diag.Position, string) {
+		if rules[i].Deny {
+			return d.Rules[i].At, "denies"
 		}
-		for j := range i {
-			if left--; left <= 0 {
+		return d.Rules[i].At, "grants"
+	})
+}
+
+// superfluous warns about each of n rules that an earlier one covers, while the budget lasts.
+func superfluous(h *syntax.Header, n int, left *rule.Budget, covers func(earlier, later int) bool, rule func(int) (diag.Position, string)) (list diag.List) {
+	for later := range n {
+		for earlier := range later {
+			if *left--; *left <= 0 {
 				return list
 			}
-			if left.CoversOrigin(&rules[j], &rules[i]) {
-				what := "grants"
-				if rules[i].Deny {
-					what = "denies"
-				}
-				list.Add(superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, what))
-				break
+			if !covers(earlier, later) {
+				continue
 			}
+			at, what := rule(later)
+			first, _ := rule(earlier)
+			list.Add(diag.Diagnostic{
+				Position: at,
+				Severity: diag.Warning,
+				Code:     diag.SuperfluousRule,
+				Message:  fmt.Sprintf("rule %d of %s %q %s nothing that rule %d does not", later, h.Kind, h.Name, what, earlier),
+				Hint:     "remove it",
+				Related:  []diag.Related{{Position: first, Message: fmt.Sprintf("rule %d is here", earlier)}},
+			})
+			break
 		}
 	}
 	return list
-}
-
-func superfluous(h *syntax.Header, later, earlier int, at, first diag.Position, what string) diag.Diagnostic {
-	return diag.Diagnostic{
-		Position: at,
-		Severity: diag.Warning,
-		Code:     diag.SuperfluousRule,
-		Message:  fmt.Sprintf("rule %d of %s %q %s nothing that rule %d does not", later, h.Kind, h.Name, what, earlier),
-		Hint:     "remove it",
-		Related:  []diag.Related{{Position: first, Message: fmt.Sprintf("rule %d is here", earlier)}},
-	}
 }

@@ -29,6 +29,9 @@ func TestEdits(t *testing.T) {
 			if got := Edits(row.b, row.a); got != row.want {
 				t.Errorf("reversed: got %d, want %d", got, row.want)
 			}
+			if got, want := AreNear(row.a, row.b), row.want <= 1; got != want {
+				t.Errorf("near: got %v, want %v", got, want)
+			}
 		})
 	}
 }
@@ -54,6 +57,8 @@ func TestEditsNeverExceedWhatWasEdited(t *testing.T) {
 		}
 		if got := Edits("authorization", string(text)); got > n {
 			t.Fatalf("%d edits made %q, got %d", n, text, got)
+		} else if near := AreNear("authorization", string(text)); near != (got <= 1) {
+			t.Fatalf("%q is %d edits away, got near %v", text, got, near)
 		}
 	}
 }

@@ -2,9 +2,9 @@ package source
 
 import (
 	"io/fs"
-	"runtime"
 	"strings"
-	"sync"
+
+	"github.com/writ-policy/writ/internal/parallel"
 )
 
 // statted is a file with what its Info returned.
@@ -27,18 +27,11 @@ func statAll(children []fs.DirEntry) []fs.DirEntry {
 		return children
 	}
 	out := make([]fs.DirEntry, len(children))
-	places := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
-	var group sync.WaitGroup
-	for from := 0; from < len(children); from += statsPerWorker {
-		places <- struct{}{}
-		group.Go(func() {
-			defer func() { <-places }()
-			for i := from; i < min(from+statsPerWorker, len(children)); i++ {
-				out[i] = statOf(children[i])
-			}
-		})
-	}
-	group.Wait()
+	parallel.Each(len(children), statsPerWorker, func(from, end int) {
+		for i := from; i < end; i++ {
+			out[i] = statOf(children[i])
+		}
+	})
 	return out
 }
 

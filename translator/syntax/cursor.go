@@ -43,7 +43,7 @@ func (d *Decoder) Cursor(n *Node, what string, fold bool) *Cursor {
 		d.Fail(n, diag.WrongType, "", "%s must be a mapping, not %s", what, Describe(n))
 		return nil
 	}
-	c := &Cursor{Decoder: d, Node: n, At: n, What: what, Fold: fold, Used: make([]bool, len(n.Fields))}
+	c := &Cursor{Decoder: d, Node: n, At: n, What: what, Fold: fold, Used: make([]bool, len(n.Fields)), Asked: make([]string, 0, 8)}
 	if fold {
 		c.foldNames()
 	}
@@ -185,7 +185,7 @@ func (c *Cursor) DoneWithSlips() {
 		return
 	}
 	for i, f := range c.Node.Fields {
-		isSlip := func(known string) bool { return diag.Edits(f.Key.Value, known) <= 1 }
+		isSlip := func(known string) bool { return diag.AreNear(f.Key.Value, known) }
 		c.Used[i] = c.Used[i] || !slices.ContainsFunc(c.Asked, isSlip)
 	}
 	c.Decoder.Observer.opened(c.Node)

@@ -107,7 +107,10 @@ func Share[V any](d *Decoder, key any, value *V) *V {
 	if known, ok := d.Shared.known[key]; ok {
 		return known.(*V)
 	}
-	d.Shared.add(key, value)
+	if d.Shared.known == nil || len(d.Shared.known) == mostShared {
+		d.Shared.known = make(map[any]any)
+	}
+	d.Shared.known[key] = value
 	return value
 }
 
@@ -134,25 +137,11 @@ func (s *Shared) values(nodes []*Node) []string {
 		return known
 	}
 	out := Values(nodes)
-	if s.lists == nil {
-		s.lists = make(map[string][]string)
-	}
-	if len(s.lists) == mostShared {
-		clear(s.lists) // what is common comes again
+	if s.lists == nil || len(s.lists) == mostShared {
+		s.lists = make(map[string][]string) // what is common comes again
 	}
 	s.lists[string(s.key)] = out
 	return out
-}
-
-// add adds a value. The caller holds mu.
-func (s *Shared) add(key, value any) {
-	if s.known == nil {
-		s.known = make(map[any]any)
-	}
-	if len(s.known) == mostShared {
-		clear(s.known)
-	}
-	s.known[key] = value
 }
 
 // Examples states some values that n may be, for editors.

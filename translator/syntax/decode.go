@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"runtime"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
+	"github.com/writ-policy/writ/internal/parallel"
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -107,36 +106,19 @@ type decoded struct {
 
 // decodeParts decodes the parts of a file that are not known, on all cores if there are many.
 func (k Kinds) decodeParts(file string, parts []part, known []*decoded, o Options) []decoded {
-	const batch = 64
 	out := make([]decoded, len(parts))
-	decodeRange := func(from, to int) {
-		for i := from; i < to; i++ {
+	parallel.Each(len(parts), 16, func(from, end int) {
+		if known == nil {
+			parseTogether(parts[from:end])
+		}
+		for i := from; i < end; i++ {
 			if known != nil && known[i] != nil {
 				out[i] = *known[i]
 				continue
 			}
 			out[i] = k.decodePart(file, parts[i], o)
 		}
-	}
-	workers := min(runtime.GOMAXPROCS(0), (len(parts)+batch-1)/batch)
-	if workers <= 1 {
-		decodeRange(0, len(parts))
-		return out
-	}
-	var group sync.WaitGroup
-	next := make(chan int)
-	for range workers {
-		group.Go(func() {
-			for from := range next {
-				decodeRange(from, min(from+batch, len(parts)))
-			}
-		})
-	}
-	for from := 0; from < len(parts); from += batch {
-		next <- from
-	}
-	close(next)
-	group.Wait()
+	})
 	return out
 }
 
@@ -222,8 +204,7 @@ func tooLarge(p part) *syntaxError {
 }
 
 func looksLikeJSON(content []byte) bool {
-	text := strings.TrimLeft(string(content[:min(len(content), 64)]), "- \t\r\n")
-	return strings.HasPrefix(text, "{")
+	return bytes.HasPrefix(bytes.TrimLeft(content[:min(len(content), 64)], "- \t\r\n"), []byte("{"))
 }
 
 // Former is what a file was decoded to before.

@@ -139,7 +139,7 @@ func (w *jsonWalk) value(token jsontext.Token, depth int) *Node {
 
 func (w *jsonWalk) object(n *Node, depth int) {
 	n.Type = Mapping
-	keys := newKeySet(0)
+	keys := new(keySet)
 	for token := w.tokens.Next(); token.Kind != '}'; token = w.tokens.Next() {
 		key := &Node{Type: String, Quoted: true, Value: w.tokens.Text(token)}
 		key.Line, key.Column = w.position(token.Start)

@@ -1,8 +1,6 @@
 package syntax
 
-import (
-	"fmt"
-)
+import "fmt"
 
 func duplicateKey(key, first *Node) syntaxError {
 	return syntaxError{
@@ -13,16 +11,9 @@ func duplicateKey(key, first *Node) syntaxError {
 }
 
 // keySet finds repeated keys of a mapping. For a small mapping it searches the fields
-// instead of allocating a map.
+// instead of allocating a map. The zero value has no keys.
 type keySet struct {
 	seen map[string]*Node
-}
-
-func newKeySet(size int) *keySet {
-	if size <= 16 {
-		return &keySet{}
-	}
-	return &keySet{seen: make(map[string]*Node, size)}
 }
 
 // add returns the earlier key of that name, or nil and remembers it.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // part is the text of one document of a file.
@@ -14,6 +16,8 @@ type part struct {
 	line, before int
 	// isJSON states that content follows a JSON object, so that it can only be another one.
 	isJSON bool
+	// parsed is what parseTogether has made of the part, nil for a part that is still to be parsed.
+	parsed *yaml.Node
 }
 
 // split cuts a file at its document markers ("---" and "..." at the start of a
@@ -108,14 +112,14 @@ func Readable(content []byte) ([]byte, *syntaxError) {
 				at++
 				continue
 			}
-			return nil, unreadable(content, at, "control character U+00"+hex(b)+" in the text", "")
+			return nil, unreadable(content, at, fmt.Sprintf("control character U+%04X in the text", b), "")
 		}
 		r, size := utf8.DecodeRune(content[at:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return nil, unreadable(content, at, "byte 0x"+hex(b)+" is not UTF-8", "save the file as UTF-8")
+			return nil, unreadable(content, at, fmt.Sprintf("byte 0x%02X is not UTF-8", b), "save the file as UTF-8")
 		case r >= 0x80 && r <= 0x9f:
-			return nil, unreadable(content, at, "control character U+00"+hex(byte(r))+" in the text", `write it as an escape in double quotes`)
+			return nil, unreadable(content, at, fmt.Sprintf("control character U+%04X in the text", r), `write it as an escape in double quotes`)
 		case r == 0x2028 || r == 0x2029:
 			return nil, unreadable(content, at, "line separator U+202"+string('8'+r-0x2028)+" in the text", `write it as an escape in double quotes`)
 		case r == 0xfeff:
@@ -124,11 +128,6 @@ func Readable(content []byte) ([]byte, *syntaxError) {
 		at += size
 	}
 	return content, nil
-}
-
-func hex(b byte) string {
-	const digits = "0123456789ABCDEF"
-	return string([]byte{digits[b>>4], digits[b&15]})
 }
 
 // unreadable returns an error at a byte offset.

@@ -13,40 +13,70 @@ import (
 // parseYAML parses one YAML document. A nil node without an error is an empty document.
 // Errors that do not prevent parsing, such as a repeated key, are added to found.
 func parseYAML(p part, found *flaws) (root *Node, err *syntaxError) {
-	var document yaml.Node
-	if e := unmarshal(p.content, &document); e != nil {
-		return nil, locate(p, e)
+	if p.parsed == nil {
+		own, e := unmarshal(p.content, 1)
+		if e != nil {
+			return nil, locate(p, e)
+		}
+		p.parsed, own[0].Line = &own[0], 1
 	}
-	if len(document.Content) == 0 {
+	if len(p.parsed.Content) == 0 {
 		return nil, nil
 	}
-	c := converter{shift: p.line - 1, found: found}
-	root, err = c.node(document.Content[0], 1)
+	c := converter{shift: p.line - p.parsed.Line, found: found}
+	root, err = c.node(p.parsed.Content[0], 1)
 	if err != nil || root.Type == null {
 		return nil, err
 	}
 	return root, nil
 }
 
-// unmarshal parses the only document of content. It returns an error for text after the
-// document, which yaml.Unmarshal ignores, and for a panic of the parser.
-func unmarshal(content []byte, into *yaml.Node) (err error) {
+// parseTogether parses parts with one parser: a parser for each takes a quarter more time and half
+// more memory. Parts that hold or may hold what a document states for the next ones, an anchor or a
+// directive, are left for a parser of their own, and so are all if one has a mistake.
+func parseTogether(parts []part) {
+	var together []*part
+	var texts [][]byte
+	for i := range parts {
+		if parts[i].isPlain() {
+			together, texts = append(together, &parts[i]), append(texts, parts[i].content)
+		}
+	}
+	nodes, err := unmarshal(bytes.Join(texts, nil), len(texts))
+	if err == nil && len(nodes) > 0 && nodes[len(nodes)-1].Kind != 0 {
+		for i, p := range together {
+			p.parsed = &nodes[i]
+		}
+	}
+}
+
+// isPlain reports whether a part may be parsed together with others: it is small, and begins with a
+// marker, so that it is a document wherever it stands.
+func (p *part) isPlain() bool {
+	end, _ := lineEnd(p.content, 0)
+	return isMarker(p.content[:end], "---") && len(p.content) <= 1<<12 && !p.isJSON && !looksLikeJSON(p.content) &&
+		bytes.IndexByte(p.content, '&') < 0 && bytes.IndexByte(p.content, '%') < 0
+}
+
+// unmarshal parses the n documents of content. It returns an error for text after them, which
+// yaml.Unmarshal ignores, and for a panic of the parser. Documents that are not there have no kind.
+func unmarshal(content []byte, n int) (documents []yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("yaml: %v", r)
 		}
 	}()
+	documents = make([]yaml.Node, n+1)
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	if err := decoder.Decode(into); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil
+	for i := range documents {
+		if err = decoder.Decode(&documents[i]); err != nil {
+			break
 		}
-		return err
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return cmp.Or(err, errors.New("yaml: text after the document"))
+	if !errors.Is(err, io.EOF) {
+		return nil, cmp.Or(err, errors.New("yaml: text after the document"))
 	}
-	return nil
+	return documents[:n], nil
 }
 
 // converter converts the nodes of the parser to Nodes and enforces the limits.
@@ -60,6 +90,7 @@ type converter struct {
 	// built is the weight of the nodes built so far, those behind aliases
 	// included; aliased of those behind aliases alone.
 	built, aliased int
+	free           []Node // room for the next nodes
 }
 
 type anchored struct {
@@ -126,7 +157,11 @@ func (c *converter) alias(n *yaml.Node, depth int) (*Node, *syntaxError) {
 
 func (c *converter) plain(n *yaml.Node, depth int) (*Node, *syntaxError) {
 	c.built += 1 + len(n.Value)/64 // a long text behind an alias is many nodes
-	out := &Node{Line: n.Line + c.shift, Column: n.Column}
+	if len(c.free) == 0 {
+		c.free = make([]Node, 10) // they fill a piece of memory
+	}
+	out := &c.free[0]
+	out.Line, out.Column, c.free = n.Line+c.shift, n.Column, c.free[1:]
 	unfit := c.tag(n)
 	if unfit != nil {
 		c.found.add(out, *unfit)
@@ -162,7 +197,7 @@ func (c *converter) plain(n *yaml.Node, depth int) (*Node, *syntaxError) {
 // entries and do not replace them.
 func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 	out.Fields = make([]Field, 0, len(n.Content)/2)
-	keys := newKeySet(len(n.Content) / 2)
+	keys := new(keySet)
 	var merges []*Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]

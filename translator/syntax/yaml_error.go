@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // locate finds the position of a parser error, whose text has at most a line, counted
@@ -33,8 +31,8 @@ func locate(p part, err error) *syntaxError {
 }
 
 func parseError(content []byte) error {
-	var ignored yaml.Node
-	return unmarshal(content, &ignored)
+	_, err := unmarshal(content, 1)
+	return err
 }
 
 // lineOf returns the line and the reason in a parser error, for a text that begins with

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/writ-policy/writ/internal/jsontext"
+	"github.com/writ-policy/writ/internal/parallel"
 )
 
 // inParts is a value whose JSON is written in parts, so that the parts that did not
@@ -112,10 +113,13 @@ func (a *Access) JSON() (Text, error) {
 	if a.ImpliedGroups != "" {
 		out = out.with([]byte(`,"impliedGroups":`)).with(jsonText(a.ImpliedGroups))
 	}
-	out = a.Roles.text(out.with([]byte(`,"roles":`)))
-	out = a.Bindings.text(out.with([]byte(`,"bindings":`)))
-	out = a.Subjects.Cluster.text(out.with([]byte(`,"subjects":{"cluster":`)))
-	out = a.Subjects.Namespaces.text(out.with([]byte(`,"namespaces":`)))
+	var roles, rest Text
+	parallel.Run(func() { roles = a.Roles.text(TextOf([]byte(`,"roles":`))) }, func() {
+		rest = a.Bindings.text(TextOf([]byte(`,"bindings":`)))
+		rest = a.Subjects.Cluster.text(rest.with([]byte(`,"subjects":{"cluster":`)))
+		rest = a.Subjects.Namespaces.text(rest.with([]byte(`,"namespaces":`)))
+	})
+	out = JoinText(out, roles, rest)
 	out = out.with([]byte(`},"extensions":`)).with(jsonText(a.Extensions))
 	if a.ReadsClock {
 		out = out.with([]byte(`,"readsClock":true`))

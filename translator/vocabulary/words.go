@@ -46,13 +46,11 @@ var (
 func Near(text string, words []string) string {
 	near := ""
 	for _, word := range words {
-		if difference := len(word) - len(text); difference < -1 || difference > 1 {
-			continue
-		}
-		switch diag.Edits(text, word) {
-		case 0:
+		switch difference := len(word) - len(text); {
+		case difference < -1 || difference > 1 || !diag.AreNear(text, word):
+		case strings.EqualFold(text, word):
 			return word
-		case 1:
+		default:
 			near = cmp.Or(near, word)
 		}
 	}
