@@ -177,7 +177,7 @@ func inWorld(n, perFile int, run func(w *world) error) error {
 
 func measure(r *results, w *world, o options) error {
 	r.printf("\n%d roles and %d bindings\n", w.n, w.n)
-	bundle, err := inProcess(r, w, o.rounds)
+	bundle, err := inProcess(r, w, o)
 	if err != nil {
 		return err
 	}
