@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -27,7 +28,7 @@ func serveLeast(address string) error {
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})
 	mux.Handle("POST /", l)
 	server := http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
 	return server.Serve(limits.Listener(listener, 4096, func() {}))
 }
@@ -61,7 +62,7 @@ func (l *least) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	room := leastRooms.Get().(*leastRoom)
 	defer leastRooms.Put(room)
 	n, err := io.ReadFull(r.Body, room.body)
-	if err != io.ErrUnexpectedEOF {
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 		return
 	}

@@ -55,11 +55,8 @@ func main() {
 }
 
 func run(o options) error {
-	if o.floor != "" {
-		return serveFloor(o.floor)
-	}
-	if o.least != "" {
-		return serveLeast(o.least)
+	if o.floor != "" || o.least != "" {
+		return serve(o)
 	}
 	if o.sessions > 0 {
 		r := newResults()
@@ -119,6 +116,14 @@ func run(o options) error {
 		r.charts = nil // those of RESULTS.md have more points
 	}
 	return r.write(o.results, file, o.command())
+}
+
+// serve serves the floors or the least of a cached answer.
+func serve(o options) error {
+	if o.least != "" {
+		return serveLeast(o.least)
+	}
+	return serveFloor(o.floor)
 }
 
 // measureAll measures everything but writ alone.
