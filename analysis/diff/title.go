@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -273,8 +274,5 @@ func (k *Class) see(change string) string {
 		}
 		text = how
 	}
-	if text == "" {
-		return "see"
-	}
-	return text
+	return cmp.Or(text, "see")
 }

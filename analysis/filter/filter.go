@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,9 +76,7 @@ func Hidden(kind string) Condition { return Condition{kind: kind} }
 // the number of the first parameter, in PostgreSQL, or Literal. The error is an *UntranslatableError.
 func (c Condition) Print(target string, columns *Columns, first int) (Filter, error) {
 	t, bound := c.tree, columns
-	if t == nil {
-		t = never
-	}
+	t = cmp.Or(t, never)
 	if target == "kubernetes" || target == "cel" {
 		bound = columns.plain()
 	}

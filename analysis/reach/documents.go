@@ -228,9 +228,7 @@ func (x *expansion) originBindingsIn(namespace string) []string {
 		if b.Family != tables.FamilyOrigin || b.Namespace != namespace || x.isContained(kindRoleBinding, namespace, b.Name) {
 			continue
 		}
-		if best == "" {
-			best = b.Name
-		}
+		best = cmp.Or(best, b.Name)
 		if !held[b.Role] {
 			return []string{b.Name}
 		}

@@ -28,8 +28,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -316,11 +316,5 @@ func VerdictOf(point string, items bool, decision []byte) (Verdict, error) {
 
 // Encode returns a request as JSON.
 func Encode(object map[string]any) []byte {
-	var out strings.Builder
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(object); err != nil {
-		panic(err) // a request is made of strings, lists and maps
-	}
-	return []byte(strings.TrimSpace(out.String()))
+	return jsontext.Append(nil, object)
 }

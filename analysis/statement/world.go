@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"iter"
@@ -121,10 +122,7 @@ func (w *World) At(at dates.Instant) *World {
 
 // Whole returns the statements of all documents of the revision, whenever they hold.
 func (w *World) Whole() *World {
-	if w.whole != nil {
-		return w.whole
-	}
-	return w
+	return cmp.Or(w.whole, w)
 }
 
 // Dated returns the documents that begin or end.

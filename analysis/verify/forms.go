@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -215,9 +216,7 @@ func (p *prover) judgePair(f pair) (*Witness, error) {
 		d.polish()
 		f.r[i] = d.r
 		w.Requests = append(w.Requests, d.requests...)
-		if w.r == nil {
-			w.r = d.r
-		}
+		w.r = cmp.Or(w.r, d.r)
 	}
 	return w, nil
 }
@@ -321,7 +320,7 @@ func (p *prover) uncovered(place string) (nearest *Witness, why []string, err er
 				return nil, nil, err
 			}
 			if w != nil {
-				nearest = cmpWitness(nearest, w)
+				nearest = cmp.Or(nearest, w)
 				break
 			}
 			why = append(why, reasons(f.opaque)...)
@@ -334,13 +333,6 @@ func (p *prover) uncovered(place string) (nearest *Witness, why []string, err er
 		return nil, why, nil
 	}
 	return nearest, nil, nil
-}
-
-func cmpWitness(first, second *Witness) *Witness {
-	if first != nil {
-		return first
-	}
-	return second
 }
 
 func (p *prover) judgeThere(f found, place string) (*Witness, error) {

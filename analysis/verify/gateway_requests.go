@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -309,7 +310,7 @@ func (s *space) paths(p *prover) []string {
 			fits(grpcPath(m.GRPC))
 			fits("^/[^/]+/[^/]+$")
 			if m.GRPC.Type != regularExpression && m.GRPC.Service != "" {
-				t.list.Add("/" + m.GRPC.Service + "/" + orMadeUp(m.GRPC.Method))
+				t.list.Add("/" + m.GRPC.Service + "/" + cmp.Or(m.GRPC.Method, assertion.MadeUp))
 			}
 		case m.GRPC != nil:
 		case m.PathType == "Exact":
@@ -328,13 +329,6 @@ func (s *space) paths(p *prover) []string {
 	values := slices.DeleteFunc(t.values(), func(path string) bool { return !strings.HasPrefix(path, "/") })
 	p.isCut = p.isCut || t.list.IsCut()
 	return s.fitting("path", values)
-}
-
-func orMadeUp(text string) string {
-	if text == "" {
-		return assertion.MadeUp
-	}
-	return text
 }
 
 // grpcPath returns an expression for the paths of a method of gRPC.

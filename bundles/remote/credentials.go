@@ -9,6 +9,8 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // Credentials state where the credentials for registries are. The zero value uses those
@@ -33,7 +35,7 @@ func (c Credentials) find(ctx context.Context, host string) (auth.Credential, er
 	case c.PasswordFile != "":
 		content, err := os.ReadFile(c.PasswordFile)
 		if err != nil {
-			return auth.EmptyCredential, fmt.Errorf("read the registry's password: %w", withoutPath(err))
+			return auth.EmptyCredential, fmt.Errorf("read the registry's password: %w", source.TrimPath(err))
 		}
 		return auth.Credential{Username: c.User, Password: strings.TrimRight(string(content), "\r\n")}, nil
 	case c.User != "":

@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/internal/progress"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // Feed polls a source for new revisions of one bundle. Its methods are safe for
@@ -223,7 +224,7 @@ func (f *Feed) fetch(ctx context.Context) (got fetched, err error) {
 		return err
 	})
 	if err != nil {
-		return fetched{}, body.reason(withoutPath(err))
+		return fetched{}, body.reason(source.TrimPath(err))
 	}
 	return got, nil
 }

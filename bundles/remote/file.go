@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // fileOrigin is a local tarball or folder. It is not safe for concurrent use.
@@ -25,7 +26,7 @@ func (f *fileOrigin) every() time.Duration { return defaultFileEvery }
 func (f *fileOrigin) fetch(_ context.Context, known string) (*arrival, error) {
 	seen, err := look(f.path)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, source.TrimPath(err)
 	}
 	if f.tag == 0 || !slices.EqualFunc(f.seen, seen, untouched) {
 		f.seen, f.tag = seen, f.tag+1
@@ -41,7 +42,7 @@ func (f *fileOrigin) fetch(_ context.Context, known string) (*arrival, error) {
 	}
 	file, err := os.Open(f.path)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, source.TrimPath(err)
 	}
 	return &arrival{tag: tag, body: file}, nil
 }
@@ -67,12 +68,4 @@ func look(path string) ([]fs.FileInfo, error) {
 // untouched reports whether a file was neither replaced nor written in between.
 func untouched(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
-}
-
-// withoutPath removes the local path from an error, which the status shows.
-func withoutPath(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
 }

@@ -1,9 +1,9 @@
 package decision
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
+
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // GatewayRequest is a request at the gateway point: attributes by their names in
@@ -123,13 +123,7 @@ func (d *GatewayDecision) AppendJSON(b []byte) []byte {
 	if d.Encoded != nil {
 		return append(b, d.Encoded...)
 	}
-	out := bytes.NewBuffer(b)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(d); err != nil {
-		panic(err) // strings, numbers and what JSON was read from
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return jsontext.Append(b, d)
 }
 
 // DecodeGateway is Decode for a request at the gateway point, and loads it.

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -198,9 +199,7 @@ func (r *shrinking) choose(ctx context.Context) (*shrink.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.first == nil {
-			r.first = change
-		}
+		r.first = cmp.Or(r.first, change)
 		if len(change.Files) == 0 && !isSplit {
 			isSplit = true
 			if change, err = r.after.model.SplitRoles(); err != nil {
