@@ -118,19 +118,6 @@ func (c *choice) takeEntries() {
 			}
 		}
 	}
-	granted := func(o option) bool {
-		if o.rule.fixed != "" {
-			return true
-		}
-		return slices.ContainsFunc(o.cells, func(one cell) bool {
-			return slices.ContainsFunc(o.rule.pool.rules, func(r *rule) bool {
-				return slices.ContainsFunc(r.parts, func(p part) bool { return p.has(one) })
-			})
-		})
-	}
-	isLost := func(k *class) bool {
-		return len(k.options) > 0 && !slices.ContainsFunc(k.options, func(o option) bool { return c.subjects[o.subject] && granted(o) })
-	}
 	for _, p := range c.model.pools() {
 		for _, r := range slices.Backward(p.rules) {
 			for n := range r.parts {
@@ -142,7 +129,7 @@ func (c *choice) takeEntries() {
 							continue
 						}
 						r.parts[n][i] = slices.DeleteFunc(slices.Clone(before), func(v string) bool { return v == value })
-						if slices.ContainsFunc(byPool[p], isLost) {
+						if slices.ContainsFunc(byPool[p], c.isLost) {
 							r.parts[n][i] = before
 						}
 					}

@@ -47,18 +47,8 @@ func (c *clusterRule) Match(at stage, r *Request) uint8 {
 }
 
 func (c *clusterRule) selects(rule *tables.VisibilityRule, r *Request) bool {
-	if slices.Contains(rule.Names, r.Cluster) || rule.Pattern != "" && c.pattern(rule.Pattern).MatchString(r.Cluster) {
-		return true
-	}
-	if rule.Labels == nil {
-		return false
-	}
-	for key, value := range *rule.Labels {
-		if got, ok := r.ClusterLabels[key]; !ok || got != value {
-			return false
-		}
-	}
-	return true
+	return slices.Contains(rule.Names, r.Cluster) || rule.Pattern != "" && c.pattern(rule.Pattern).MatchString(r.Cluster) ||
+		rule.Labels != nil && tables.HasPairs(r.ClusterLabels, *rule.Labels)
 }
 
 func (c *clusterRule) pattern(text string) *regexp.Regexp {

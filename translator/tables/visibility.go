@@ -136,12 +136,7 @@ func (v *Values) Has(value string) bool {
 	if v.Literals[value] {
 		return true
 	}
-	for _, pattern := range v.Patterns {
-		if pattern.Match(value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Patterns, func(pattern Glob) bool { return pattern.Match(value) })
 }
 
 // ShownFilter is an entry as decisions show it. Its maps are never nil.
@@ -228,4 +223,14 @@ func (p *VisibilityPolicy) WithoutSources() VisibilityPolicy {
 		out.ByDefault = &rule
 	}
 	return out
+}
+
+// HasPairs reports whether labels have all pairs. An absent label is not an empty one.
+func HasPairs(labels, pairs map[string]string) bool {
+	for key, want := range pairs {
+		if got, ok := labels[key]; !ok || got != want {
+			return false
+		}
+	}
+	return true
 }

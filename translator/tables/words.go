@@ -58,10 +58,5 @@ func KindSynonyms(word string) []string {
 }
 
 func hasAnySuffix(word string, suffixes ...string) bool {
-	for _, suffix := range suffixes {
-		if strings.HasSuffix(word, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(word, suffix) })
 }

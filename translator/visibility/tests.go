@@ -129,15 +129,7 @@ func selects(r *tables.VisibilityRule, c cluster) bool {
 			return true
 		}
 	}
-	if r.Labels == nil {
-		return false
-	}
-	for key, value := range *r.Labels {
-		if got, ok := c.labels[key]; !ok || got != value {
-			return false
-		}
-	}
-	return true
+	return r.Labels != nil && tables.HasPairs(c.labels, *r.Labels)
 }
 
 // sampleCluster finds a cluster that the rule decides; it reports whether it found one.

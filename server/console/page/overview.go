@@ -238,7 +238,7 @@ func kindCounts(counts map[string]int) (text string, total int) {
 	}
 	byKind := make(map[string]int)
 	for kind, n := range counts {
-		_, kind, _ = cutLast("/"+kind, "/")
+		kind = kind[strings.LastIndexByte(kind, '/')+1:]
 		byKind[kind] += n
 		total += n
 	}
@@ -295,11 +295,4 @@ func happeningOf(e *console.Event) happening {
 		}
 	}
 	return h
-}
-
-func cutLast(text, separator string) (before, after string, found bool) {
-	if at := strings.LastIndex(text, separator); at >= 0 {
-		return text[:at], text[at+1:], true
-	}
-	return text, "", false
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
@@ -250,20 +251,12 @@ func subject(_ context.Context, q *question) (frame, error) {
 	if tables.ParseSubject(found.Subject).IsGroup {
 		user, groups = "", []string{found.Name}
 	}
-	c.Ask = askHref("access", jsontext.Encode(map[string]any{"user": user, "groups": anyOf(groups)}))
+	c.Ask = askHref("access", jsontext.Encode(map[string]any{"user": user, "groups": elements.NotNil(groups)}))
 	if user != "" && q.caller.SeesAll {
 		c.Log = "/page/log?" + url.Values{"user": {user}}.Encode()
 		c.Sessions = sessionsPath + "?" + url.Values{"user": {user}}.Encode()
 	}
 	return shown, nil
-}
-
-func anyOf(list []string) []any {
-	out := make([]any, len(list))
-	for i := range list {
-		out[i] = list[i]
-	}
-	return out
 }
 
 // role is the view of a role.

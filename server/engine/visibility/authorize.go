@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // authorize decides what the principal may see, without items and numbers. It makes the
@@ -172,7 +173,7 @@ func (s *search) listingOrDefault(p *policy) *rule {
 func (r *rule) selects(c *decision.Cluster) bool {
 	return slices.Contains(r.Names, c.Name) ||
 		r.pattern != nil && r.pattern.MatchString(c.Name) ||
-		r.Labels != nil && hasPairs(c.Labels, *r.Labels)
+		r.Labels != nil && tables.HasPairs(c.Labels, *r.Labels)
 }
 
 // authorization converts the verdict.

@@ -1,6 +1,9 @@
 package visibility
 
-import "github.com/writ-policy/writ/server/decision"
+import (
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
+)
 
 // hidesCustom returns the criterion of its entry that an item of a custom type does not
 // meet. source is nil if no MetricSource defines the type.
@@ -23,7 +26,7 @@ func (e *entry) hidesCustom(source *metricSource, item *decision.Item) (hidden c
 	if part := hidesValue(&e.Names, name); part != "" {
 		return criterion{field: "names", part: part}
 	}
-	if !hasPairs(item.Labels, e.Labels) {
+	if !tables.HasPairs(item.Labels, e.Labels) {
 		return criterion{field: "labels"}
 	}
 	for field, criteria := range e.Fields {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Standard types.
@@ -154,7 +155,7 @@ func (e *entry) hidesItem(name string, in location, item *decision.Item) criteri
 		return criterion{}
 	case !e.Namespaces.Allowed.IsEmpty() && !in.wholeCluster && !e.allowsAny(in.namespaces):
 		return namespacesAllowed
-	case e.Names.Allowed.Has(name), len(e.Labels) > 0 && hasPairs(item.Labels, e.Labels):
+	case e.Names.Allowed.Has(name), len(e.Labels) > 0 && tables.HasPairs(item.Labels, e.Labels):
 		return criterion{}
 	case !e.Names.Allowed.IsEmpty():
 		return namesAllowed

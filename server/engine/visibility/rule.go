@@ -44,17 +44,6 @@ func hidesValue(c *tables.Criteria, value string) string {
 	return ""
 }
 
-// hasPairs reports whether the labels have all pairs. An absent label is not an empty
-// one.
-func hasPairs(labels, pairs map[string]string) bool {
-	for key, want := range pairs {
-		if got, ok := labels[key]; !ok || got != want {
-			return false
-		}
-	}
-	return true
-}
-
 // hasPair reports whether the labels have one of the pairs.
 func hasPair(labels, pairs map[string]string) bool {
 	for key, want := range pairs {
