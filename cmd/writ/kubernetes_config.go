@@ -36,7 +36,7 @@ after an exec was allowed: use it if deny policies have podSecurityRules.`,
     --client-cert /etc/kubernetes/writ/api-server.crt --client-key /etc/kubernetes/writ/api-server.key \
     --identity system:serviceaccount:writ:writ -o writ/
   kubectl apply -f writ/identity.yaml`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			files, err := c.Files()
 			if err != nil {

@@ -32,7 +32,7 @@ Run it where the file and the kubeconfig of the webhook are. The exit status is
 1 if a check fails; warnings do not count.`,
 		Example: `  writ kubernetes doctor --authorization-config /etc/kubernetes/writ/authorization.yaml \
     --kubeconfig /etc/kubernetes/admin.conf --identity system:serviceaccount:writ:writ`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.Version = cli.Version()
 			return writeFindings(s.Out, form, d.Examine(cmd.Context()))

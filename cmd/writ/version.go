@@ -16,7 +16,7 @@ func newVersion(s cli.Streams) *cobra.Command {
 		Use:     "version [-o text|json]",
 		Short:   "Print the versions of writ, OPA and Go",
 		Example: "  writ version\n  writ version -o json",
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			b := cli.ReadBuildInfo()
 			if format == "json" {

@@ -77,6 +77,9 @@ func (l *loader) decode(ctx context.Context, in input) (documents.Part, error) {
 		t.Translate(within, snapshot)
 		p.End(nil) // mistakes are found again beside the documents that it is applied to
 	}
+	if err := ctx.Err(); err != nil {
+		return documents.Part{}, err
+	}
 	isPolicy := func(d syntax.Document) bool { return !d.Meta().Auxiliary }
 	if !list.HasErrors() && !l.documents.AllowEmpty && !snapshot.MayBeEmpty() && !slices.ContainsFunc(t.Documents(), isPolicy) {
 		list.Add(diag.Diagnostic{

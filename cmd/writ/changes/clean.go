@@ -30,7 +30,7 @@ func NewExpect(s cli.Streams) *cobra.Command {
 		Long:  expectHelp,
 		Example: `  writ expect --clean gate/expect.yaml --apply kube: policies
   writ expect --clean gate/expect.yaml`,
-		Args: cobra.MaximumNArgs(2),
+		Args: cli.Arguments(0, 2, "name two revisions, REV1..REV2, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" || file == "-" {
 				return cli.Usagef(cmd, "--clean names the file to clean")

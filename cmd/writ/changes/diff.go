@@ -102,7 +102,7 @@ func NewDiff(s cli.Streams) *cobra.Command {
 		Short:   "Report the requests that two revisions decide differently",
 		Long:    diffHelp,
 		Example: diffExamples,
-		Args:    cobra.RangeArgs(1, 2),
+		Args:    cli.Arguments(1, 2, "name two revisions, or REV1..REV2"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return reportError(s, o.format, o.summarized(o.compare(cmd, s, args)))
 		},

@@ -300,6 +300,9 @@ func (l *loader) translate(ctx context.Context, side string, in input, snapshot 
 		p.End(nil) // mistakes are in the list
 		list = append(list, more...)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err // documents that were not translated have no mistakes
+	}
 	if result == nil {
 		failed := &diffError{Code: notCompiled, Message: fmt.Sprintf("%s: %s", in.name, documents.Summary(list))}
 		failed.Diagnostics = inputDiagnostics(side, list)

@@ -83,7 +83,7 @@ func NewShrink(s cli.Streams, run RunDecisionTests) *cobra.Command {
 		Short:   "Take from documents what a log does not use",
 		Long:    shrinkHelp,
 		Example: shrinkExamples,
-		Args:    cobra.ExactArgs(1),
+		Args:    cli.Arguments(1, 1, "name one policy directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return reportError(s, o.format, o.shrink(cmd, s, args[0]))
 		},

@@ -68,7 +68,7 @@ func NewVerify(s cli.Streams) *cobra.Command {
 		Short:   "Prove what must hold for every request",
 		Long:    verifyHelp,
 		Example: verifyExamples,
-		Args:    cobra.ExactArgs(1),
+		Args:    cli.Arguments(1, 1, "name one policy directory or another source"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return reportError(s, o.format, o.verify(cmd, s, args[0]))
 		},

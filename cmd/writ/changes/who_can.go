@@ -378,7 +378,7 @@ func NewWhatCan(s cli.Streams) *cobra.Command {
 		Short:   "List what a subject may do",
 		Long:    whatCanHelp,
 		Example: whatCanExamples,
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) },
 	}
 	f := cmd.Flags()

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,12 +33,30 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 
 // Group returns a command that does nothing but have others.
 func Group(use, short, long string, of ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: UnknownCommand, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Long:  long,
+		Args:  UnknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	cmd.AddCommand(of...)
 	return cmd
 }
 
 // Usagef returns an error about the command line, with the usage of the command.
 func Usagef(cmd *cobra.Command, format string, args ...any) error {
-	return fmt.Errorf("%s\n  usage: writ %s\n  see writ %s --help", fmt.Sprintf(format, args...), cmd.Use, cmd.Name())
+	usage := strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	return fmt.Errorf("%s\n  usage: %s\n  see %s --help", fmt.Sprintf(format, args...), usage, cmd.CommandPath())
+}
+
+// NoArguments returns an error if a command has an argument.
+func NoArguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.Flags().Lookup("policies") != nil:
+		return Usagef(cmd, "unknown argument %q: --policies names the documents", args[0])
+	}
+	return Usagef(cmd, "unknown argument %q", args[0])
 }

@@ -93,7 +93,7 @@ func NewEval(s cli.Streams) *cobra.Command {
 		Short:   "Answer requests, one JSON object per line",
 		Long:    evalHelp,
 		Example: evalExamples,
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return eval(cmd, s, o) },
 	}
 	f := cmd.Flags()

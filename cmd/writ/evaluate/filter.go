@@ -66,7 +66,7 @@ func NewFilter(s cli.Streams) *cobra.Command {
 		Short:   "Write the condition under which rows are visible or allowed",
 		Long:    filterHelp,
 		Example: filterExamples,
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return writeFilters(cmd, s, o) },
 	}
 	f := cmd.Flags()

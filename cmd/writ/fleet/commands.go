@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -42,7 +43,7 @@ ready, degraded, or serves a bundle that a revoked key signed; 2: wrong usage,
 or the server cannot be reached.`,
 		Example: `  writ status http://127.0.0.1:8686
   writ status https://writ.example:8686 --ca ca.crt --token-file token`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cli.Arguments(0, 1, "name one server: its URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			servers, err := oneServer(cmd, server, args)
 			if err != nil {
@@ -177,7 +178,7 @@ Exit status 0: all answer, are ready, and do not disagree for longer than
 --max-disagree; 1: one of them does not; 2: wrong usage.`,
 		Example: `  writ fleet status https://writ-0.writ:8686 https://writ-1.writ:8686 --ca ca.crt --token-file token
   writ fleet status $(cat replicas) --max-disagree 30s -o json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cli.Arguments(1, math.MaxInt, "name the servers: their URLs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if bound < 0 {
 				return errors.New("--max-disagree must not be negative")

@@ -57,7 +57,7 @@ func NewRollback(s cli.Streams) *cobra.Command {
 		Short:   "Make a server go back to an earlier revision",
 		Long:    rollbackHelp,
 		Example: rollbackExamples,
-		Args:    cobra.MaximumNArgs(2),
+		Args:    cli.Arguments(0, 2, "give one server and one revision at most"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return rollback(cmd, s, o, args) },
 	}
 	f := cmd.Flags()

@@ -44,7 +44,7 @@ queries in URLs. Settings in .writ.yaml of a policy directory hold for that
 directory; writ check reports which of them are overridden.`,
 		Example: `  writ config show --config writ.yaml
   writ config show --policies policies --listen :8443 -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return writeSettings(s.Out, form, effectiveSettings(cmd.Flags()))
 		},

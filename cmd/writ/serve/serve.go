@@ -110,7 +110,7 @@ func New(s cli.Streams) *cobra.Command {
 		Short:   "Answer requests over HTTP, reloading documents when they change",
 		Long:    serveHelp,
 		Example: serveExamples,
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArguments,
 
 		Annotations: map[string]string{cli.Drains: "true"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
