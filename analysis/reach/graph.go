@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -146,6 +147,7 @@ func (x *expansion) accountsOf(namespace string, w *world) *node {
 // explore finds everything that can be reached from the nodes that are there. done reports
 // whether a node does not have to be left.
 func (g *graph) explore(ctx context.Context, done func(*node) (bool, error)) error {
+	found := progress.FromContext(ctx)
 	for i := 0; i < len(g.order) || g.hasMore(); i++ {
 		n := g.order[i]
 		if n.identity == nil || n.expanded || n.identity.sink {
@@ -162,6 +164,7 @@ func (g *graph) explore(ctx context.Context, done func(*node) (bool, error)) err
 			return err
 		}
 		n.expanded = true
+		found.Count(1, "identities")
 		if isDone || g.reused(n) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
 	"golang.org/x/sync/errgroup"
 )
@@ -90,6 +91,7 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 				if err := w.replay(ctx, b); err != nil {
 					return err
 				}
+				progress.FromContext(ctx).Count(int64(len(b.lines)), "records")
 			}
 			mu.Lock()
 			defer mu.Unlock()

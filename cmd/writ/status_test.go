@@ -70,7 +70,7 @@ func TestStatusCommands(t *testing.T) {
 		{"a fleet as JSON", []string{"fleet", "status", good, old, "-o", "json"}, 1, []string{`"revisions": 2`, `"newest": "aaaaaaaaaaaaaaaa"`}, "disagree"},
 		{"a fleet with a replica that is down", []string{"fleet", "status", good, "http://127.0.0.1:1"}, 1, []string{"refused"}, "1 of 2 replicas do not answer"},
 		{"a fleet with a replica that starts", []string{"fleet", "status", good, starting}, 1, []string{"not ready"}, "1 of 2 replicas are not ready"},
-		{"a fleet of none", []string{"fleet", "status"}, 2, nil, "requires at least 1 arg"},
+		{"a fleet of none", []string{"fleet", "status"}, 2, nil, "name the servers: their URLs"},
 		{"another command of fleet", []string{"fleet", "statu"}, 2, nil, `did you mean "status"`},
 	} {
 		exit, out, messages := runWrit(t, tt.args...)

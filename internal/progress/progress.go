@@ -49,6 +49,8 @@ const (
 const (
 	Answer Name = "answer" // requests
 	Test   Name = "test"   // cases
+	Search Name = "search" // all requests, for those that a question is about
+	Replay Name = "replay" // recorded requests
 	Push   Name = "push"   // a bundle, to a registry
 )
 

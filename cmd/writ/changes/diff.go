@@ -3,6 +3,7 @@
 package changes
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/internal/jsontext"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -286,7 +288,7 @@ func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (
 	if o.at == "" {
 		options.SetNow = func(t time.Time) { at = t }
 	}
-	report, err := diff.Compare(cmd.Context(), a, b, options)
+	report, err := compareSides(cmd.Context(), a, b, options)
 	if err != nil {
 		return nil, err
 	}
@@ -304,6 +306,15 @@ func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (
 		report.SetAssertions(asserted)
 	}
 	return report, nil
+}
+
+// compareSides is diff.Compare as a step that is shown.
+func compareSides(ctx context.Context, a, b *diff.Side, o diff.Options) (report *diff.Report, err error) {
+	err = progress.Do(ctx, progress.Search, func(ctx context.Context) (err error) {
+		report, err = diff.Compare(ctx, a, b, o)
+		return err
+	})
+	return report, err
 }
 
 // counted returns the changes that count, apart from assertions.

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/settings"
@@ -43,6 +44,9 @@ What follows "cut it at" are the fewest lines without which the paths are gone,
 each confirmed by another search without it. --except FILE accepts the paths
 that a ReachExceptions document lists. -o svg and -o dot draw the paths: an
 arrow is dashed if it is assumed, and dotted if it is possible.
+
+A search takes minutes or longer if subjects may write many roles and bindings.
+Fewer --changes, --git-only, or --from and --to make it short.
 
 Exit status 0: the question is answered, also by no path; 1: a path that
 --fail-on counts and FILE does not except; 2: usage, or documents that do not
@@ -140,7 +144,11 @@ func (o *reachOptions) run(cmd *cobra.Command, s cli.Streams, args []string) err
 	o.find.Stated, o.find.Namespace = q.Stated, o.namespace
 	o.find.Class, _ = reach.ParseClass(o.class)
 	o.find.Rebuild, o.find.Containers = rebuild(&o.documents, r.Part(), at), reach.Containers(r.Part().Documents)
-	report, err := reach.Find(ctx, o.find)
+	var report *reach.Report
+	err = progress.Do(ctx, progress.Search, func(ctx context.Context) (err error) {
+		report, err = reach.Find(ctx, o.find)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -173,12 +181,13 @@ func (l *loader) compareReach(ctx context.Context, report *diff.Report, a, b *di
 		of[i] = reach.Options{World: side.World, Judge: side.Judge, Revision: side.Revision, Now: at, Class: reach.Possible,
 			MaxHops: reach.MaxHops, MaxChanges: reach.MaxChanges, MaxIdentities: reach.MaxIdentities, Rebuild: rebuild(l.documents, part, at), Containers: reach.Containers(part.Documents)}
 	}
-	paths, err := reach.Compare(ctx, of[0], of[1])
-	if err != nil {
+	return progress.Do(ctx, progress.Search, func(ctx context.Context) error {
+		paths, err := reach.Compare(ctx, of[0], of[1])
+		if err == nil {
+			report.SetReach(paths)
+		}
 		return err
-	}
-	report.SetReach(paths)
-	return nil
+	})
 }
 
 // finding returns a finding if a path has a class that --fail-on counts.

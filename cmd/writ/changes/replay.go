@@ -19,6 +19,7 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/internal/limits"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/dates"
@@ -138,9 +139,14 @@ func (o *replayOptions) report(cmd *cobra.Command, s cli.Streams, args []string)
 	if err := o.load(cmd, s, run); err != nil {
 		return nil, err
 	}
+	return replayFiles(cmd.Context(), s.In, o.logs, *run)
+}
+
+// replayFiles replays files; in is standard input, for the name "-".
+func replayFiles(ctx context.Context, in io.Reader, names []string, o replay.Options) (report *replay.Report, err error) {
 	var logs []replay.Log
-	for _, name := range o.logs {
-		log := replay.Log{Name: name, In: s.In}
+	for _, name := range names {
+		log := replay.Log{Name: name, In: in}
 		if name != "-" {
 			file, err := os.Open(name)
 			if err != nil {
@@ -151,7 +157,11 @@ func (o *replayOptions) report(cmd *cobra.Command, s cli.Streams, args []string)
 		}
 		logs = append(logs, log)
 	}
-	return replay.Run(cmd.Context(), logs, *run)
+	err = progress.Do(ctx, progress.Replay, func(ctx context.Context) (err error) {
+		report, err = replay.Run(ctx, logs, o)
+		return err
+	})
+	return report, err
 }
 
 // times reads the flags about time and shards.

@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/writ-policy/writ/analysis/replay"
 	"github.com/writ-policy/writ/analysis/shrink"
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
@@ -129,6 +129,9 @@ func (o *shrinkOptions) percent(cmd *cobra.Command) (int, error) {
 func (o *shrinkOptions) check(cmd *cobra.Command, dir string) error {
 	if len(o.replay.logs) == 0 {
 		return cli.Usagef(cmd, "--log is required")
+	}
+	if slices.Contains(o.spare, "-") {
+		return cli.Usagef(cmd, "--spare names a file: it is read more than once")
 	}
 	if err := documents.CheckDirectory(dir); err != nil || documents.IsBundle(dir) {
 		return cli.Usagef(cmd, "%s", cmp.Or(errors.Unwrap(err), fmt.Errorf("%s: must be a directory of files, and not a cluster or a bundle", dir)))
@@ -245,20 +248,6 @@ func spoolLogs(names []string, in io.Reader) (files []string, remove func(), err
 		files = append(files, name)
 	}
 	return files, remove, nil
-}
-
-// replayFiles replays files.
-func replayFiles(ctx context.Context, names []string, o replay.Options) (*replay.Report, error) {
-	var logs []replay.Log
-	for _, name := range names {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		logs = append(logs, replay.Log{Name: name, In: file})
-	}
-	return replay.Run(ctx, logs, o)
 }
 
 // earlierDirectory returns the documents of a directory as git has them at a time.

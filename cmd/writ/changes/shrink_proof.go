@@ -54,7 +54,7 @@ func (r *shrinking) proveDiff(ctx context.Context, p *shrink.Proof) error {
 		return nil
 	}
 	o := diff.Options{Now: r.at, MaxClasses: 1 << 30, SetNow: func(t time.Time) { r.at = t }}
-	report, err := diff.Compare(ctx, r.before.side, r.after.side, o)
+	report, err := compareSides(ctx, r.before.side, r.after.side, o)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (r *shrinking) proveReplay(ctx context.Context, p *shrink.Proof) error {
 	o.Decide, o.Against, o.OnlyLosses = r.after.decide, r.before.decide, true
 	o.Facts = statement.FactsOf(r.before.side.World.Whole(), r.after.side.World.Whole())
 	check := func(names []string, o replay.Options) error {
-		report, err := replayFiles(ctx, names, o)
+		report, err := replayFiles(ctx, nil, names, o)
 		if err != nil {
 			return err
 		}

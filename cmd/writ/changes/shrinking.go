@@ -160,7 +160,7 @@ func (r *shrinking) read(ctx context.Context) (read *replay.Report, spared int, 
 		}
 		r.before.use.Add(e, r.isHeldOut(e.Hash))
 	}
-	read, err = replayFiles(ctx, r.logs, o)
+	read, err = replayFiles(ctx, nil, r.logs, o)
 	refused[0] = int(no[0].Load())
 	if err != nil || len(r.spare) == 0 {
 		return read, 0, refused, err
@@ -172,7 +172,7 @@ func (r *shrinking) read(ctx context.Context) (read *replay.Report, spared int, 
 		}
 		r.before.use.Add(e, false)
 	}
-	report, err := replayFiles(ctx, r.spare, o)
+	report, err := replayFiles(ctx, nil, r.spare, o)
 	if err != nil {
 		return nil, 0, refused, fmt.Errorf("--spare: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/analysis/verify"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -111,9 +112,12 @@ func (o *verifyOptions) verify(cmd *cobra.Command, s cli.Streams, arg string) er
 	if err != nil {
 		return err
 	}
-	report, err := v.set.Run(cmd.Context(), &verify.Input{
-		Side: v.side, Now: at, SetNow: func(t time.Time) { at = t }, HasCertificates: o.certificates != "",
-	}, base)
+	in := verify.Input{Side: v.side, Now: at, SetNow: func(t time.Time) { at = t }, HasCertificates: o.certificates != ""}
+	var report *verify.Report
+	err = progress.Do(cmd.Context(), progress.Verify, func(ctx context.Context) (err error) {
+		report, err = v.set.Run(ctx, &in, base)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -303,10 +304,21 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 		return diag.WriteIndented(s.Out, answer)
 	}
 	warn(s, answer.Warnings)
-	if resource, _ := q.Stated["resource"].(string); o.namespace == "" && !o.all && vocabulary.IsNamespaced(resource) {
+	resource, _ := q.Stated["resource"].(string)
+	if o.namespace == "" && !o.all && vocabulary.IsNamespaced(resource) {
 		fmt.Fprintln(s.Err, "note: only requests without a namespace were looked at: "+whereElse)
 	}
+	noteUnknown(s.Err, "verb", args[0], vocabulary.Near(args[0], vocabulary.AnyVerbs), slices.Concat(vocabulary.URLVerbs, vocabulary.AnyVerbs))
+	known := vocabulary.Resources([]string{"*"})
+	noteUnknown(s.Err, "resource", resource, vocabulary.NearResource(resource, known), known)
 	return cli.Print(s.Out, answer.Table())
+}
+
+// noteUnknown writes a note about a word that no API server asks about, if another one is near.
+func noteUnknown(w io.Writer, what, word, near string, known []string) {
+	if near != "" && !slices.Contains(known, word) {
+		fmt.Fprintf(w, "note: Kubernetes does not know the %s %q: did you mean %q?\n", what, word, near)
+	}
 }
 
 // apiVersion matches the API versions. No resource has such a name, and rules about paths

@@ -33,9 +33,12 @@ var stepTexts = map[progress.Name]string{
 	progress.Build:     "building the bundle",
 	progress.Check:     "checking the bundle",
 	progress.Activate:  "activating",
+	progress.Verify:    "proving assertions",
 	progress.Keep:      "storing the bundle",
 	progress.Answer:    "answering",
 	progress.Test:      "testing",
+	progress.Search:    "searching",
+	progress.Replay:    "replaying",
 	progress.Push:      "pushing",
 }
 
