@@ -36,10 +36,11 @@ All commands:
   exit status 0: success; 1: a finding (an error in documents, a failed test);
   2: wrong usage or input
 
-Every flag can also be set by an environment variable (--master-namespace by
+Flags can also be set by an environment variable (--master-namespace by
 WRIT_MASTER_NAMESPACE) and in a YAML file named by --config or WRIT_CONFIG
-(master-namespace: main). Flags take precedence over the environment, the
-environment over the file, and the file over the defaults.`
+(master-namespace: main), except those of one run, such as --now, --log or -o of
+build. Flags take precedence over the environment, the environment over the
+file, and the file over the defaults.`
 
 const rootExamples = `  writ check policies                      report mistakes in the documents
   writ test policies                       run the tests of the documents
@@ -84,8 +85,12 @@ func newRoot(s cli.Streams) *cobra.Command {
 	cli.MarkCommandLineOnly(root, "version")
 	root.SetUsageFunc(usage)
 	root.AddCommand(
-		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewFilter(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewExpect(s), changes.NewVerify(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), changes.NewEscalations(s), changes.NewReach(s), changes.NewShrink(s, evaluate.DecisionTests), serve.New(s),
-		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),
+		newCheck(s), newLint(s), evaluate.NewTest(s), evaluate.NewEval(s), evaluate.NewFilter(s), evaluate.NewEffective(s),
+		changes.NewDiff(s), changes.NewExpect(s), changes.NewVerify(s), changes.NewReplay(s), changes.NewWhoCan(s),
+		changes.NewWhatCan(s), changes.NewEscalations(s), changes.NewReach(s), changes.NewShrink(s, evaluate.DecisionTests),
+		bundle.NewBuild(s), bundle.NewInspect(s), bundle.NewPush(s), serve.New(s), serve.NewConfig(s),
+		fleet.NewStatus(s), fleet.NewFleet(s), fleet.NewRollback(s), newKubernetes(s),
+		newExplain(s), newSchema(s), newLSP(s), newRoles(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))
 	if s.IsPlugin {

@@ -4,6 +4,7 @@ package bundle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -169,7 +170,7 @@ func (o *buildOptions) carry(ctx context.Context, s cli.Streams, b *bundles.Bund
 
 // formNote returns a note for a path whose name does not show that it is a tarball.
 func formNote(path string) string {
-	if info, err := os.Stat(path); err != nil || info.IsDir() || strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".tgz") {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".tgz") {
 		return ""
 	}
 	return " (a tarball; name " + path + "/ for a folder)"
@@ -189,8 +190,16 @@ func writeBundle(out io.Writer, b *bundles.Bundle, path string) error {
 const fileMode = 0o644
 
 // writeAtomically writes a file so that readers see all of it or nothing: a server may
-// watch the path.
+// watch the path. What is not a regular file, such as a pipe or /dev/null, is written to and
+// stays what it is.
 func writeAtomically(path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(file), file.Close())
+	}
 	staged, err := cli.WriteBeside(path, fileMode, write)
 	if err != nil {
 		return err

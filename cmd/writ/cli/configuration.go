@@ -126,7 +126,7 @@ func (c *configuration) parse(file *yaml.Node, known []string) error {
 	for i := 0; i+1 < len(file.Content); i += 2 {
 		key, value := file.Content[i], file.Content[i+1]
 		if !slices.Contains(known, key.Value) {
-			return fmt.Errorf("%s: %w", c.position(key), Unknown("key", key.Value, known, "keys are the names of flags"))
+			return fmt.Errorf("%s: %w", c.position(key), Unknown("key", key.Value, known, "keys are the names of flags, except those of one run"))
 		}
 		if earlier, twice := c.values[key.Value]; twice {
 			return fmt.Errorf("%s: key %q is already at %s", c.position(key), key.Value, earlier.at)
