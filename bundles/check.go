@@ -19,7 +19,7 @@ import (
 // outside of the root of its folder, or a rule conflicts with data. Stock OPA rejects such
 // bundles too.
 func Check(b *Bundle) error {
-	modules, err := b.modules(func(path string) bool { return strings.HasSuffix(path, moduleSuffix) }, needed(nil))
+	modules, err := b.modules(func(path string) bool { return strings.HasSuffix(path, moduleSuffix) }, nil, needed(nil))
 	if err != nil {
 		return err
 	}
@@ -32,19 +32,21 @@ func Check(b *Bundle) error {
 
 // Compile compiles the modules that an engine loads and returns the errors of Check. It must
 // be called within rego.Compile.
-func Compile(b *Bundle) (*ast.Compiler, error) { return b.compiler(everything) }
+func Compile(b *Bundle) (*ast.Compiler, error) { return b.compiler(nil, everything) }
 
 // CompileFor is Compile for queries such as data.writ.access.grants: it leaves out modules of
-// the library that neither they nor the documents refer to. Half of the library is about
-// families that the documents may not have.
-func CompileFor(b *Bundle, queries []string) (*ast.Compiler, error) {
-	return b.compiler(needed(queries))
+// the library, and modules that isEmitted selects by their paths, that neither the queries nor other
+// modules refer to. Half of the library is about families that the documents may not have. Of
+// what this version of writ writes, the library and the modules that isEmitted selects, a
+// compiler keeps what an evaluation needs: no text, and no annotations.
+func CompileFor(b *Bundle, queries []string, isEmitted func(path string) bool) (*ast.Compiler, error) {
+	return b.compiler(isEmitted, needed(queries))
 }
 
 // compiler returns the compiler of the modules that an engine loads and that reduce keeps, which
 // another bundle may share.
-func (b *Bundle) compiler(reduce reducer) (*ast.Compiler, error) {
-	modules, err := b.modules(isModule, reduce)
+func (b *Bundle) compiler(isEmitted func(path string) bool, reduce reducer) (*ast.Compiler, error) {
+	modules, err := b.modules(isModule, isEmitted, reduce)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,8 @@ func (b *Bundle) compile(modules modules, compiler *ast.Compiler) (*ast.Compiler
 		return nil, fmt.Errorf("check the bundle: %w", compiler.Errors)
 	}
 	// An engine keeps the compiler as long as the rules are the same. It must not keep the
-	// data of the first bundle that has them.
+	// data of the first bundle that has them, nor the graph, which orders checks of the rules.
+	compiler.Graph = nil
 	return compiler.WithPathConflictsCheck(nil), nil
 }
 

@@ -70,7 +70,7 @@ func TestRegoHash(t *testing.T) {
 func TestCompilerKeepsNoBundle(t *testing.T) {
 	compiler, bundle := func() (any, weak.Pointer[Bundle]) {
 		b := sample(t)
-		c, err := CompileFor(b, []string{"data.writ.access.grants"})
+		c, err := CompileFor(b, []string{"data.writ.access.grants"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func TestSharedCompilers(t *testing.T) {
 		b, err := assemble(tables.List{access}, nil, BuildOptions{}, accessData(t, access), rego.Files(), files)
 		check(t, err)
 		var compiler *ast.Compiler
-		rego.Compile(func() { compiler, err = CompileFor(b, []string{query}) })
+		rego.Compile(func() { compiler, err = CompileFor(b, []string{query}, nil) })
 		return compiler, err
 	}
 	const grants = "data.writ.access.grants"

@@ -47,7 +47,7 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 				return nil, err
 			case last != nil:
 				go s.compile(e)
-			default: // a server that is ready answers all requests at once
+			default: // a server that is ready answers at once, except for gateway requests that the tables leave to Rego
 				if err := e.Compile(); err != nil {
 					return nil, err
 				}

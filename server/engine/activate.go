@@ -40,7 +40,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		return nil, err
 	}
 	denials := match.NewDenials(b.Tables)
-	queries, err := prepare(ctx, b, denials, rules, len(altered) == 0, o.Last)
+	queries, err := prepare(ctx, b, denials, rules, altered, o.Last)
 	if err != nil {
 		return nil, err
 	}

@@ -69,14 +69,14 @@ func (e *Engine) gatewayByRego(ctx context.Context, r *decision.GatewayRequest, 
 	if !ok {
 		return d, nil, errors.New("the request must be an object")
 	}
-	queries, err := e.queries.wait(ctx)
+	query, err := e.queries.judgement.wait(ctx)
 	if err != nil {
 		return d, nil, err
 	}
 	answers := ast.NewObject()
 	for range maxReviews {
 		request.Insert(keyEngine, ast.ObjectTerm([2]*ast.Term{keyAnswers, ast.NewTerm(answers)}))
-		value, err := e.run(ctx, r.Text("request", "host"), &queries.gateway, request, now)
+		value, err := e.run(ctx, r.Text("request", "host"), query, request, now)
 		if err != nil {
 			return d, nil, err
 		}
