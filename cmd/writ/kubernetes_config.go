@@ -37,7 +37,13 @@ after an exec was allowed: use it if deny policies have podSecurityRules.`,
     --identity system:serviceaccount:writ:writ -o writ/
   kubectl apply -f writ/identity.yaml`,
 		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if c.URL == "" {
+				return cli.Usagef(cmd, "--url is required")
+			}
+			if len(c.Identities) == 0 {
+				return cli.Usagef(cmd, "--identity is required: writ's own requests would wait for their own answer")
+			}
 			files, err := c.Files()
 			if err != nil {
 				return err

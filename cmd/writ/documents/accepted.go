@@ -29,13 +29,16 @@ func (d *Flags) AddWriteBaseline(cmd *cobra.Command) {
 
 // Silence removes the warnings that were accepted from the list, and adds those about
 // acceptances. raises reports which codes the list would have; nil leaves out what is said
-// of unused acceptances. Silence returns an error if a baseline cannot be read or written.
+// of unused acceptances. No baseline is written of documents with errors: the phases that find
+// most warnings do not run then, and a complete one would be lost. Silence returns an error if a
+// baseline cannot be read or written.
 func (d *Flags) Silence(r *Translation, raises func(diag.Code) bool) error {
 	in := accept.Input{Snapshot: r.snapshot, Documents: r.documents, Now: time.Now(), Raises: raises}
 	if d.Part {
 		in.Raises = nil
 	}
-	if d.writeBaseline != "" {
+	r.baselineIsLeft = d.writeBaseline != "" && r.Result == nil
+	if d.writeBaseline != "" && !r.baselineIsLeft {
 		left, _ := accept.Apply(r.List, in)
 		in.Baseline = accept.NewBaseline(d.writeBaseline, left, r.documents)
 		if err := os.WriteFile(d.writeBaseline, in.Baseline.Encode(), 0o644); err != nil {

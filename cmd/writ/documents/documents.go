@@ -110,12 +110,14 @@ type Translation struct {
 	silenced  []diag.Silenced
 	bundle    *bundles.Bundle // set if it was read instead of documents
 	strict    bool
+	// baselineIsLeft states that a baseline was to be written, and was not.
+	baselineIsLeft bool
 	// conditions are those of gateway policies, set only if List has errors.
 	conditions map[string][]tables.GatewayCondition
 }
 
-// Read reads and translates the union of sources, standard input for "-". It returns an error if a directory cannot be read; mistakes in documents are
-// diagnostics in the translation.
+// Read reads and translates the union of sources, standard input for "-". It returns an error if a
+// directory cannot be read; mistakes in documents are diagnostics in the translation.
 func (d *Flags) Read(ctx context.Context, s cli.Streams, dirs []string, tests bool) (*Translation, error) {
 	var snapshot source.Snapshot
 	var list diag.List

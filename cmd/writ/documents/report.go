@@ -75,8 +75,8 @@ func (r *Translation) WriteDiagnostics(w io.Writer, format string) error {
 	return diag.WriteText(w, r.List, diag.TextOptions{Source: r.text, Color: cli.Colours(w), Most: MaxShown})
 }
 
-// checkReport adds what was not read, the replaced settings, and the conditions of gateway policies for a directory that does not
-// compile.
+// checkReport adds what was not read, the replaced settings, and the conditions of gateway policies
+// for a directory that does not compile.
 type checkReport struct {
 	diag.Report
 	Skipped          []skippedDocument                    `json:"skipped"`
@@ -131,12 +131,16 @@ func (r *Translation) text(file string) []byte {
 	return nil
 }
 
-// summary adds the number of silenced warnings to the counts.
+// summary adds the number of silenced warnings to the counts, and that a baseline was not written.
 func (r *Translation) summary() string {
-	if len(r.silenced) == 0 {
-		return Summary(r.List)
+	text := Summary(r.List)
+	if len(r.silenced) > 0 {
+		text += fmt.Sprintf(", %d silenced", len(r.silenced))
 	}
-	return fmt.Sprintf("%s, %d silenced", Summary(r.List), len(r.silenced))
+	if r.baselineIsLeft {
+		text += "; no baseline is written of documents with errors"
+	}
+	return text
 }
 
 // Summary formats the counts of a list: "2 errors, 1 warning".

@@ -42,8 +42,9 @@ Blank lines are skipped.
 A request at the point access has a "verb", a "resource" or a "path", and a
 "user", which may be "" beside "groups". A request at the point visibility has a
 "user" or a "serviceAccount", a "cluster", a "type" and "items"; see the
-examples. The evaluation time is the current time or --now, and never part of
-the request.
+examples. A request at the point gateway has a "request" with "method", "host"
+and "path", and a "source" with an "address". The evaluation time is the current
+time or --now, and never part of the request.
 
 With --stream, at the point visibility, standard input is one request in parts:
 a line without items, then one item per line. The output is a line with the
@@ -89,7 +90,7 @@ func evalPoints() []string {
 func NewEval(s cli.Streams) *cobra.Command {
 	o := evalOptions{point: decision.Access, decideBy: engine.DecideByCompiled}
 	cmd := &cobra.Command{
-		Use:     "eval --policies DIR --point POINT [--now RFC3339]",
+		Use:     "eval --policies DIR [--point POINT] [--now TIME]",
 		Short:   "Answer requests, one JSON object per line",
 		Long:    evalHelp,
 		Example: evalExamples,
@@ -149,7 +150,8 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 		defer file.Close()
 		s.In = file
 	}
-	write := writeJSON
+	noteTerminal(s, "requests")
+	var write writer = writeJSON
 	if o.format == "text" {
 		write = writeText
 	}
@@ -166,9 +168,14 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 // request is invalid.
 type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) error
 
-// pointAnswerer returns the answerer of a point, or nil for an unknown point, which writes
-// decisions by write. It calls decided with each request at the point access, unless decided is nil.
-func pointAnswerer(p decision.Policies, name string, write func(*bytes.Buffer, decision.Answer), decided func(context.Context, decision.Policies, *decision.Request, decision.Answer)) answerer {
+// writer writes a decision as a line.
+type writer func(into *bytes.Buffer, d decision.Answer)
+
+// observer is called with each request at the point access and its decision.
+type observer func(ctx context.Context, p decision.Policies, r *decision.Request, d decision.Answer)
+
+// pointAnswerer returns the answerer of a point, or nil for an unknown point. decided may be nil.
+func pointAnswerer(p decision.Policies, name string, write writer, decided observer) answerer {
 	point, found := decision.FindPoint(name)
 	if !found {
 		return nil
@@ -245,6 +252,13 @@ func answerLines(ctx context.Context, s cli.Streams, decide answerer, maxLine in
 		return fmt.Errorf("%d of %d lines are not valid requests", n, lines)
 	}
 	return nil
+}
+
+// noteTerminal writes what is read if that is typed: a command that waits looks like one that hangs.
+func noteTerminal(s cli.Streams, what string) {
+	if terminal.Is(s.In) {
+		fmt.Fprintf(s.Err, "reading %s from the terminal, one JSON object in a line; Ctrl-D ends them\n", what)
+	}
 }
 
 // answering starts the span of answering. It returns nil if standard input is a

@@ -62,7 +62,7 @@ type filterOptions struct {
 func NewFilter(s cli.Streams) *cobra.Command {
 	o := filterOptions{point: decision.Visibility}
 	cmd := &cobra.Command{
-		Use:     "filter --policies DIR --point POINT [--target TARGET]",
+		Use:     "filter --policies DIR [--point POINT] [--target TARGET]",
 		Short:   "Write the condition under which rows are visible or allowed",
 		Long:    filterHelp,
 		Example: filterExamples,
@@ -102,6 +102,7 @@ func writeFilters(cmd *cobra.Command, s cli.Streams, o filterOptions) error {
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
 	}
+	noteTerminal(s, "questions")
 	var invalid, refused atomic.Int64
 	lines := 0
 	work := &pipeline.Pipeline{
