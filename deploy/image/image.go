@@ -104,7 +104,10 @@ func makeLayer(binary []byte) ([]byte, error) {
 		{"var/lib/", 0o755, 0, nil},
 		{stateDir + "/", 0o700, user, nil},
 	} {
-		header := &tar.Header{Name: f.name, Mode: f.mode, Uid: f.owner, Gid: f.owner, Size: int64(len(f.content)), ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		header := &tar.Header{
+			Name: f.name, Mode: f.mode, Uid: f.owner, Gid: f.owner, Size: int64(len(f.content)),
+			ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
+		}
 		if f.content == nil {
 			header.Typeflag = tar.TypeDir
 		}

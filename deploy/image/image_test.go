@@ -138,3 +138,24 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// A folder of something else is not replaced.
+func TestLayoutReplacesLayoutsAlone(t *testing.T) {
+	folder := t.TempDir()
+	binary := filepath.Join(folder, "writ")
+	if err := os.WriteFile(binary, []byte("binary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := func(to string) []string { return []string{"-version", "v1", "-o", to, "linux/amd64=" + binary} }
+	if err := run(args(folder)); err == nil || !strings.Contains(err.Error(), "is not an OCI layout") {
+		t.Errorf("got %v, want an error about the folder", err)
+	}
+	if _, err := os.Stat(binary); err != nil {
+		t.Errorf("a file of the folder is gone: %v", err)
+	}
+	for range 2 {
+		if err := run(args(filepath.Join(folder, "layout"))); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -10,7 +10,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -64,8 +66,16 @@ func run(args []string) error {
 	return nil
 }
 
-// writeLayout replaces the folder.
+// writeLayout replaces the folder, which is empty or a layout.
 func writeLayout(folder string, index v1.ImageIndex) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	isLayout := func(entry fs.DirEntry) bool { return entry.Name() == "oci-layout" }
+	if len(entries) > 0 && !slices.ContainsFunc(entries, isLayout) {
+		return fmt.Errorf("%s: exists and is not an OCI layout", folder)
+	}
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}

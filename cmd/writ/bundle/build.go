@@ -93,8 +93,8 @@ func build(cmd *cobra.Command, s cli.Streams, sources []string, o buildOptions) 
 	if o.sequence < 0 {
 		return cli.Usagef(cmd, "--sequence must not be negative")
 	}
-	if o.signing.sign && o.signing.key == "" {
-		return cli.Usagef(cmd, "--sign requires --signing-key FILE")
+	if err := o.signing.check(cmd); err != nil {
+		return err
 	}
 	if o.split != "" {
 		return buildSplit(cmd, s, sources, o)
