@@ -68,3 +68,21 @@ func TestDecodeAgain(t *testing.T) {
 		t.Error("no document stays the same value: the test shows too little")
 	}
 }
+
+// Rego is compiled anew, because its time counts for the snapshot, also if its key has an escape.
+func TestDecodeAgainCountsRego(t *testing.T) {
+	kinds := New(Options{}).kinds
+	const policy = "apiVersion: kuadrant.io/v1\nkind: AuthPolicy\nmetadata: {name: p, namespace: n}\n" +
+		"spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: g}, rules: {authorization: {a: {opa: {%s: 'allow = true'}}}}}\n---\n"
+	for _, key := range []string{"rego", `"re\u0067o"`} {
+		text := []byte(strings.Replace(policy, "%s", key, 1) + texts[0])
+		before := &syntax.Former{Content: func() []byte { return text }, File: kinds.Decode("a.yaml", text, syntax.Options{})}
+		if len(before.List)+len(before.Documents) != 2 {
+			t.Fatalf("%s: got %+v", key, before.File)
+		}
+		again := kinds.DecodeAgain("a.yaml", []byte(strings.Replace(policy, "%s", key, 1)+texts[1]), syntax.Options{}, before)
+		if again.Documents[0] == before.Documents[0] {
+			t.Errorf("%s: the policy is not decoded again", key)
+		}
+	}
+}

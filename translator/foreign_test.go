@@ -89,6 +89,15 @@ func TestForeignDocuments(t *testing.T) {
 		{"a repeated key in an item of others", "{kind: List, items: [{kind: X, a: 1, a: 2}, {kind: role, name: r, namespace: n}]}", 1, ""},
 		{"a repeated key in an item of ours", "{kind: List, items: [{kind: X}, {kind: role, name: r, name: s, namespace: n}]}", 1, diag.YAML},
 		{"a repeated key in a List", "{kind: List, items: [{kind: X}], items: []}", 1, diag.YAML},
+		{"two documents without a marker between", "{apiVersion: v1, kind: ConfigMap, apiVersion: writ.dev/v1, kind: Role}", 0, diag.YAML},
+		{"two documents in JSON", `{"apiVersion": "v1", "kind": "X", "apiVersion": "v1", "kind": "DenyPolicy"}`, 0, diag.YAML},
+		{"two documents of others", "{apiVersion: v1, kind: ConfigMap, apiVersion: apps/v1, kind: Deployment}", 1, ""},
+		{"a kind that a role repeats", "{apiVersion: v1, kind: ConfigMap, kind: Role, metadata: {name: x}}", 0, diag.YAML},
+		{"a List that a document repeats", "{apiVersion: v1, kind: ConfigMap, kind: List, items: [{kind: X}]}", 0, diag.YAML},
+		{"two items of a List without a dash between", "{kind: List, items: [{apiVersion: v1, kind: X, apiVersion: writ.dev/v1, kind: Role}]}", 0, diag.YAML},
+		{"apiVersion and kind in another case", "{APIVersion: writ.dev/v1, Kind: Role, Metadata: {Name: x}}", 0, slip},
+		{"those of others", "{APIVersion: apps/v1, Kind: Role, Metadata: {Name: x}}", 1, ""},
+		{"a kind without policy in another case", "{APIVersion: kuadrant.io/v1, Kind: DNSPolicy}", 1, ""},
 		{"a tag in a role", "{kind: role, name: r, namespace: n, rules: !x []}", 0, diag.YAML},
 	} {
 		t.Run(row.name, func(t *testing.T) {

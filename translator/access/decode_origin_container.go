@@ -80,8 +80,11 @@ func decodeContent(d *syntax.Decoder, n *syntax.Node, kind string, h syntax.Head
 			identity.Skip("labels", "annotations")
 		}
 	}
-	same := identity == nil || decodeSameAs(identity, "name", h.Name) && decodeSameAs(identity, "namespace", h.Namespace)
-	decode(inner, h, ok && same)
+	if identity != nil {
+		ok = decodeSameAs(identity, "name", h.Name) && ok
+		ok = decodeSameAs(identity, "namespace", h.Namespace) && ok
+	}
+	decode(inner, h, ok)
 	if styled {
 		identity.Done()
 	}

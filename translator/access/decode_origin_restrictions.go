@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
+
 	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -191,9 +193,13 @@ func decodeLabelEntries(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 	items, _ := c.RequiredTexts(labelsContain)
 	r.Labels = []syntax.Text{}
 	for _, n := range items {
-		if key, _, _ := strings.Cut(n.Value, "="); key == "" {
+		key, value, _ := strings.Cut(n.Value, "=")
+		if key == "" {
 			c.Fail(n, diag.BadValue, "write KEY or KEY=VALUE", "entry %s of labelsContain has no key", syntax.Quote(n.Value))
 			continue
+		}
+		if len(content.IsLabelKey(key))+len(content.IsLabelValue(value)) > 0 {
+			d.Warn(n, diag.MatchesNothing, "write KEY or KEY=VALUE, without blanks", "no object of Kubernetes has the label in entry %s of labelsContain", syntax.Quote(n.Value))
 		}
 		r.Labels = append(r.Labels, d.Text(n))
 	}

@@ -10,7 +10,8 @@ matches nothing, in allow rules and in deny rules. A rule that lists only stream
 (exec, attach, proxy, portforward) needs exec or proxy among its verbs. In a DenyPolicy,
 resourceNames never match list, watch, create and deletecollection, because those requests have no
 name. In impersonationRules, extraKeys and namespaces need userextras and serviceaccounts among the
-identityResources. In a MonitorAccessPolicy an empty selector matches no cluster, so a Deny with only empty
+identityResources. An object of Kubernetes has no label with a blank, so labelsContain must not have
+one. In a MonitorAccessPolicy an empty selector matches no cluster, so a Deny with only empty
 selectors denies nothing.`,
 		Example: `- {verbs: ["-get"], resourceKinds: [pods]}`,
 		Instead: `- {verbs: ["*", "-get"], resourceKinds: [pods]}`,

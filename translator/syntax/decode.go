@@ -236,12 +236,17 @@ func (f *Former) decoded(parts []part, o Options) []*decoded {
 	out := make([]*decoded, len(parts))
 	for i, p := range parts {
 		at, isThere := slices.BinarySearchFunc(former, p.line, func(p part, line int) int { return p.line - line })
-		// The time that Rego takes is counted when it is decoded.
-		if isThere && p.before == 0 && !p.isJSON && bytes.Equal(former[at].content, p.content) && !bytes.Contains(bytes.ToLower(p.content), []byte("rego")) {
+		if isThere && p.before == 0 && !p.isJSON && bytes.Equal(former[at].content, p.content) && !mayHaveRego(p.content) {
 			out[i] = &by[at]
 		}
 	}
 	return out
+}
+
+// mayHaveRego reports whether a text may have modules of Rego, whose time is counted when they are
+// decoded. A key may be written with escapes.
+func mayHaveRego(content []byte) bool {
+	return bytes.IndexByte(content, '\\') >= 0 || bytes.Contains(bytes.ToLower(content), []byte("rego"))
 }
 
 // byPart returns what each part was decoded to, nil if that is not known.

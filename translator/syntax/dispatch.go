@@ -23,6 +23,11 @@ func (d *Decoder) decode(n *Node) {
 	}
 	switch d.kinds.relate(n) {
 	case foreign:
+		if d.isHidden(n) {
+			d.reportFlaws(n, "")
+			d.addUndecoded(n)
+			return
+		}
 		d.skip(n)
 	case listed:
 		d.reportFlaws(n, "items")
@@ -35,6 +40,24 @@ func (d *Decoder) decode(n *Node) {
 			d.addUndecoded(n)
 		}
 	}
+}
+
+// isHidden reports whether a foreign document would be one of a family if its repeated keys had their
+// later values, as many readers take them: "---" is missing between two documents.
+func (d *Decoder) isHidden(n *Node) bool {
+	later := *n
+	for _, f := range d.flaws {
+		if f.in != n || f.repeated.Key == nil {
+			continue
+		}
+		alone := *n
+		alone.Fields = append([]Field{f.repeated}, n.Fields...)
+		later.Fields = append([]Field{f.repeated}, later.Fields...)
+		if d.kinds.relate(&alone) != foreign {
+			return true
+		}
+	}
+	return d.kinds.relate(&later) != foreign
 }
 
 // addUndecoded records a document that has no identity.
@@ -79,15 +102,17 @@ func (d *Decoder) decodeOurs(n *Node) {
 func (d *Decoder) nameOf(n *Node, name string, ignoreCase bool) *Field {
 	f := n.Find(name, ignoreCase)
 	if f == nil || f.Value.IsNull() {
-		at := n
-		if f != nil {
+		at, hint := n, ""
+		if other := n.Find(name, true); f != nil {
 			at = f.Key
+		} else if other != nil {
+			at, hint = other.Key, "write "+name
 		}
 		code := diag.UnknownKind // it only looks like a document of a family
 		if d.kinds.hasGroup(groupOf(identify(n).apiVersion.Text())) {
 			code = diag.Missing
 		}
-		d.Fail(at, code, "", "the document has no %s", name)
+		d.Fail(at, code, hint, "the document has no %s", name)
 		return nil
 	}
 	if f.Value.Type != String {

@@ -9,13 +9,20 @@ import (
 // flaw is a mistake that does not prevent parsing, such as a repeated key.
 type flaw struct {
 	in *Node // the mapping or value that has it
+	// repeated is the entry of a repeated key that was left out, zero for another flaw.
+	repeated Field
 	syntaxError
 }
 
 // flaws collects the flaws of a document.
 type flaws []flaw
 
-func (f *flaws) add(in *Node, e syntaxError) { *f = append(*f, flaw{in, e}) }
+func (f *flaws) add(in *Node, e syntaxError) { *f = append(*f, flaw{in: in, syntaxError: e}) }
+
+// addRepeated adds an entry of a mapping whose key it has before.
+func (f *flaws) addRepeated(in *Node, again Field, first *Node) {
+	*f = append(*f, flaw{in: in, repeated: again, syntaxError: duplicateKey(again.Key, first)})
+}
 
 // reportFlaws reports the flaws in a document of a family, except below the key without.
 // Flaws of other documents are not reported.

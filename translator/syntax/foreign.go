@@ -105,6 +105,9 @@ func (k Kinds) relateMapping(n *Node, id identity) relation {
 		return listed
 	}
 	group, _, versioned := strings.Cut(version, "/")
+	if id.apiVersion == nil && k.hasOurVersion(n) {
+		return ours
+	}
 	switch {
 	case versioned && k.hasGroup(group):
 		if k.skips(group, kind) {
@@ -130,6 +133,13 @@ func groupOf(version string) string {
 
 func (k Kinds) hasGroup(group string) bool {
 	return slices.ContainsFunc(k, func(kind Kind) bool { return kind.APIVersion != "" && groupOf(kind.APIVersion) == group })
+}
+
+// hasOurVersion reports whether a mapping is a document of a family in any case of its keys, as JSON of a
+// Go type without tags is.
+func (k Kinds) hasOurVersion(n *Node) bool {
+	group := groupOf(n.Present("apiVersion", true).Text())
+	return k.hasGroup(group) && !k.skips(group, n.Present("kind", true).Text())
 }
 
 // isNearGroup reports whether a group is at most maxSlip edits from one of a family.

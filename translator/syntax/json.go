@@ -145,7 +145,7 @@ func (w *jsonWalk) object(n *Node, depth int) {
 		key.Line, key.Column = w.position(token.Start)
 		value := w.value(w.tokens.Next(), depth+1)
 		if first := keys.add(n.Fields, key); first != nil {
-			w.duplicates.add(n, duplicateKey(key, first))
+			w.duplicates.addRepeated(n, Field{key, value}, first)
 		} else {
 			n.Fields = append(n.Fields, Field{key, value})
 		}

@@ -3,10 +3,14 @@ package syntax
 import "fmt"
 
 func duplicateKey(key, first *Node) syntaxError {
+	hint := "keep one of them"
+	if key.Value == "apiVersion" || key.Value == "kind" {
+		hint += `, or write "---" between two documents`
+	}
 	return syntaxError{
 		Line: key.Line, Column: key.Column,
 		Message: fmt.Sprintf("duplicate key %s, first on line %d", Quote(key.Value), first.Line),
-		Hint:    "keep one of them",
+		Hint:    hint,
 	}
 }
 

@@ -44,6 +44,9 @@ func (d *Decoder) Value(n *Node) (any, bool) {
 
 // number converts a YAML number to a JSON number.
 func (d *Decoder) number(n *Node) (any, bool) {
+	if d.hasLeadingZero(n) {
+		return nil, false
+	}
 	f, err := strconv.ParseFloat(n.Value, 64)
 	switch {
 	case jsonNumber.MatchString(n.Value):
@@ -75,6 +78,9 @@ func (d *Decoder) Integer(n *Node, name string, least, most int) (int, bool) {
 		d.Fail(n, diag.WrongType, hint, "%s must be an integer, not %s", name, Describe(n))
 		return 0, false
 	}
+	if d.hasLeadingZero(n) {
+		return 0, false
+	}
 	value, err := strconv.ParseInt(strings.TrimPrefix(n.Value, "+"), integerBase(n.Value), 64)
 	below := strings.HasPrefix(n.Value, "-") // of a number that does not fit
 	switch {
@@ -88,8 +94,20 @@ func (d *Decoder) Integer(n *Node, name string, least, most int) (int, bool) {
 	return 0, false
 }
 
-// integerBase returns the base for strconv: 0 for a number with a prefix, else 10, because
-// a leading zero does not mean octal in YAML 1.2.
+// leadingZero matches an integer that YAML 1.2 reads as decimal, and YAML 1.1 as octal.
+var leadingZero = regexp.MustCompile(`^[-+]?0[0-9]+$`)
+
+// hasLeadingZero reports an integer with a leading zero, and whether n is one: an API server reads
+// YAML 1.1.
+func (d *Decoder) hasLeadingZero(n *Node) bool {
+	if n.Type != Integer || !leadingZero.MatchString(n.Value) {
+		return false
+	}
+	d.Fail(n, diag.BadValue, "write a decimal number without leading zeros", "number %s has a leading zero: some readers take it for octal", Quote(n.Value))
+	return true
+}
+
+// integerBase returns the base for strconv: 0 for a number with a prefix, else 10.
 func integerBase(value string) int {
 	if strings.HasPrefix(value, "0x") || strings.HasPrefix(value, "0o") {
 		return 0

@@ -198,7 +198,7 @@ func (c *converter) plain(n *yaml.Node, depth int) (*Node, *syntaxError) {
 func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 	out.Fields = make([]Field, 0, len(n.Content)/2)
 	keys := new(keySet)
-	var merges []*Node
+	var merge *Field // the entry "<<"
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		child, err := c.node(value, depth+1)
@@ -206,7 +206,12 @@ func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 			return err
 		}
 		if key.Kind == yaml.ScalarNode && key.Tag == "!!merge" {
-			merges = append(merges, child)
+			f := &Field{&Node{Type: String, Value: key.Value, Line: key.Line + c.shift, Column: key.Column}, child}
+			if merge != nil {
+				c.found.addRepeated(out, *f, merge.Key)
+			} else {
+				merge = f
+			}
 			continue
 		}
 		name, err := c.node(key, depth+1)
@@ -222,16 +227,14 @@ func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 			continue
 		}
 		if first := keys.add(out.Fields, name); first != nil {
-			c.found.add(out, duplicateKey(name, first))
+			c.found.addRepeated(out, Field{name, child}, first)
 			continue
 		}
 		out.Fields = append(out.Fields, Field{name, child})
 	}
 	n.Content = nil
-	for _, m := range merges {
-		if err := c.merge(m, out, keys); err != nil {
-			return err
-		}
+	if merge == nil {
+		return nil
 	}
-	return nil
+	return c.merge(merge.Value, out, keys)
 }

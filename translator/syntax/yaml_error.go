@@ -23,7 +23,7 @@ func locate(p part, err error) *syntaxError {
 		line = breakingLine(p.content, reason, line)
 	}
 	text := bytes.TrimRight(p.content, " \t\r\n")
-	line = min(max(line, 1), 1+bytes.Count(text, []byte{'\n'}))
+	line = min(max(line, 1), len(lineEnds(text)))
 	return &syntaxError{
 		Line: line + p.line - 1, Column: columnOf(lineText(text, line), reason),
 		Message: reason, Hint: syntaxHint(reason),
@@ -66,11 +66,35 @@ func isStructural(reason string) bool {
 func anchorLine(content []byte, reason string) int {
 	_, rest, _ := strings.Cut(reason, "'")
 	name, _, _ := strings.Cut(rest, "'")
-	before, _, found := bytes.Cut(content, []byte("*"+name))
-	if !found {
-		return 1
+	at := 0
+	for i, end := range lineEnds(content) {
+		if aliasIn(content[at:end], name) >= 0 {
+			return i + 1
+		}
+		at = end
 	}
-	return 1 + bytes.Count(before, []byte{'\n'})
+	return 1
+}
+
+// aliasIn returns the offset of an alias in a line, or -1. It leaves out lines of comment, and names that
+// only begin with the name.
+func aliasIn(line []byte, name string) int {
+	if isBlank(line) {
+		return -1
+	}
+	return startOf(line, "*", func(next []byte) bool {
+		rest, found := bytes.CutPrefix(next, []byte(name))
+		return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n,]}:"), rest[0]) >= 0)
+	})
+}
+
+// lineEnds returns the offset behind each line of a text, its line end included. An empty text is a line.
+func lineEnds(content []byte) (ends []int) {
+	for at := 0; at < len(content) || len(ends) == 0; {
+		_, at = lineEnd(content, at)
+		ends = append(ends, at)
+	}
+	return ends
 }
 
 // breakingLine returns the first line with which the text cannot be parsed, because the
@@ -81,13 +105,7 @@ func breakingLine(content []byte, reason string, start int) int {
 	if len(content) > longest {
 		return start
 	}
-	lines := bytes.SplitAfter(content, []byte{'\n'})
-	ends := make([]int, len(lines))
-	at := 0
-	for i, line := range lines {
-		at += len(line)
-		ends[i] = at
-	}
+	ends := lineEnds(content)
 	return 1 + sort.Search(len(ends)-1, func(i int) bool {
 		err := parseError(append([]byte{'\n'}, content[:ends[i]]...))
 		if err == nil {
@@ -121,11 +139,14 @@ func columnOf(line []byte, reason string) int {
 	case strings.Contains(reason, "cannot start any token"):
 		culprit = startOf(line, "@`%\t", nil)
 	case strings.Contains(reason, "alphabetic or numeric"):
-		culprit = startOf(line, "*&", func(next byte) bool { return !IsIdentifier("a"+string(next)) && next != '-' })
+		culprit = startOf(line, "*&", func(next []byte) bool {
+			return len(next) == 0 || !IsIdentifier("a"+string(next[:1])) && next[0] != '-'
+		})
 	case strings.Contains(reason, "escape"):
 		culprit = bytes.IndexByte(line, '\\')
 	case strings.Contains(reason, "unknown anchor"):
-		culprit = startOf(line, "*", nil)
+		_, name, _ := strings.Cut(reason, "'")
+		culprit = aliasIn(line, strings.TrimSuffix(name, "' referenced"))
 	}
 	if culprit >= 0 {
 		at = culprit
@@ -153,13 +174,13 @@ func unclosed(line []byte) int {
 }
 
 // startOf returns the offset of the first of some characters that begins a value and
-// for whose following byte next returns true.
-func startOf(line []byte, characters string, next func(byte) bool) int {
+// for the text behind which next returns true.
+func startOf(line []byte, characters string, next func([]byte) bool) int {
 	for i, b := range line {
 		if strings.IndexByte(characters, b) < 0 || i > 0 && strings.IndexByte(" \t[{,", line[i-1]) < 0 {
 			continue
 		}
-		if next == nil || i+1 == len(line) || next(line[i+1]) {
+		if next == nil || next(line[i+1:]) {
 			return i
 		}
 	}

@@ -96,7 +96,7 @@ func TestScalars(t *testing.T) {
 }
 
 func TestAliases(t *testing.T) {
-	roots, errs := read(t, "f.yaml", "a: &x {k: [1, &y 2]}\nb: *x\nc: *y\nd: {<<: *x, k: own}\ne: {<<: [*x, {k: later, l: 1}], <<: {m: 2}}\n*y : key\n")
+	roots, errs := read(t, "f.yaml", "a: &x {k: [1, &y 2]}\nb: *x\nc: *y\nd: {<<: *x, k: own}\ne: {<<: [*x, {k: later, l: 1}, {m: 2}]}\n*y : key\n")
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -125,6 +125,9 @@ func TestSyntaxErrors(t *testing.T) {
 		want             string
 	}{
 		{"an alias into another document", "f.yaml", "a: &x 1\n---\nb: *x\n", 3, 4, "unknown anchor 'x'"},
+		{"an alias after others like it", "f.yaml", "# *x\na: &xy 1\nb: [*xy, é*x, *x]\n", 3, 15, "unknown anchor 'x'"},
+		{"an unclosed bracket after CR", "f.yaml", "a: 1\rb: [c,\rd: e\r", 2, 4, "did not find expected ',' or ']'"},
+		{"a stray bracket after CR", "f.yaml", "a: 1\rb:\r  c: 2\r  ]\r", 4, 3, "did not find expected key"},
 		{"an alias inside itself", "f.yaml", "a: &x [*x]\n", 1, 8, "inside what it stands for"},
 		{"a tag of one's own", "f.yaml", "a: !x 1\n", 1, 4, `tag "!x" is not known`},
 		{"a binary", "f.yaml", "a: !!binary aGVsbG8=\n", 1, 4, "!!binary"},
@@ -136,6 +139,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"a merge of a string", "f.yaml", "a: {<<: b}\n", 1, 9, "the value of a merge key must be a mapping"},
 		{"a merge of strings", "f.yaml", "a: {<<: [b]}\n", 1, 10, "the values of a merge key must be mappings"},
 		{"a duplicate key", "f.yaml", "a: 1\nb: 2\n\"a\": 3\n", 3, 1, `duplicate key "a", first on line 1`},
+		{"a merge key twice", "f.yaml", "a: &x {b: 1}\nc:\n  <<: *x\n  <<: {d: 2}\n", 4, 3, `duplicate key "<<", first on line 3`},
 		{"a duplicate among many", "f.yaml", "a: 1\n" + manyKeys(40) + "a: 2\n", 42, 1, `duplicate key "a"`},
 		{"text after the document", "f.yaml", "'a' 'b'\n", 1, 1, "did not find expected <document start>"},
 		{"text after an end", "f.yaml", "a: 1\n... b\n", 2, 5, "text after the end marker"},
