@@ -251,6 +251,10 @@ func (u *Union) combine() (Snapshot, diag.List, error) {
 	if len(failed) == len(u.members) {
 		return Snapshot{}, nil, errors.Join(failed...)
 	}
+	// "a/x" is after "a-b/y", and "a/b/x" within "a".
+	if byPath := func(a, b File) int { return strings.Compare(a.Path, b.Path) }; !slices.IsSortedFunc(all.Files, byPath) {
+		slices.SortStableFunc(all.Files, byPath)
+	}
 	all.Stale, all.Aside = errors.Join(failed...), u.aside
 	if commits > 1 {
 		all.Commit = "" // one commit does not describe several repositories

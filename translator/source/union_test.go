@@ -260,3 +260,23 @@ func TestUnionKeepsOrder(t *testing.T) {
 		t.Error("the key depends on the order of the sources")
 	}
 }
+
+// Files are sorted by their paths in the union, whatever the names of the sources are.
+func TestUnionSortsFiles(t *testing.T) {
+	snapshots := map[string]Snapshot{"a": files("b/z.yaml", "x.yaml"), "a-b": files("y.yaml"), "a/b": files("x.yaml"), "a0": files("x.yaml")}
+	var members []Member
+	for name, snapshot := range snapshots {
+		members = append(members, Member{Location{Dir: name}, &fixed{snapshot: snapshot}})
+	}
+	u, err := Join(members, UnionOptions{})
+	check(t, err)
+	s, _, err := u.Snapshot(t.Context())
+	check(t, err)
+	var got []string
+	for _, f := range s.Files {
+		got = append(got, s.Origins[f.Origin].Name+" "+f.Path)
+	}
+	if want := "a-b a-b/y.yaml, a/b a/b/x.yaml, a a/b/z.yaml, a a/x.yaml, a0 a0/x.yaml"; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+}

@@ -192,7 +192,11 @@ func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	}
 	to.Set(reflect.MakeSlice(to.Type(), n, n))
 	for i := range n {
-		if err := d.value(d.tokens.Next(), to.Index(i)); err != nil {
+		next := d.tokens.Next()
+		if next.Kind == 'n' && to.Type().Elem().Kind() == reflect.Struct {
+			return errors.New("null in a list of objects")
+		}
+		if err := d.value(next, to.Index(i)); err != nil {
 			return err
 		}
 	}

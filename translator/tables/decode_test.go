@@ -97,6 +97,7 @@ func TestDecodeIsStrict(t *testing.T) {
 		`{"readsClock":"true"}`:                         "cannot unmarshal",
 		`{"roles":{"r":{"kubernetes":[{"rule":1.5}]}}}`: "cannot unmarshal",
 		`{"subjects":{"cluster":{"user:a":{}}}}`:        "cannot unmarshal",
+		`{"roles":{"r":{"kubernetes":[null]}}}`:         "null in a list",
 		`{"master":null,"roles":{"r":null}}`:            "",
 	} {
 		err := Decode([]byte(text), new(Access))

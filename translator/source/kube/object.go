@@ -131,7 +131,8 @@ func (r resource) path(object *unstructured.Unstructured) string {
 		path += namespace + "/"
 	}
 	path += object.GetName()
-	if !source.IsPrintable(path) {
+	// A name with a backslash is quoted too: it must not be that of another one with an escape.
+	if !source.IsPrintable(path) || strings.Contains(path, `\`) {
 		path = strings.Trim(strconv.QuoteToASCII(path), `"`)
 	}
 	return path
