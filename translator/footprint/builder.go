@@ -14,8 +14,6 @@ import (
 type Builder struct {
 	roles  tables.Map[tables.Role] // of the last tables
 	counts roleCounts
-	last   *Footprint
-	text   []byte
 }
 
 // Build returns the footprint of the tables and its JSON, neither of which may be modified.
@@ -32,19 +30,11 @@ func (b *Builder) Build(lowered tables.List) (*Footprint, []byte, error) {
 	}
 	f.Visibility = visibilityOf(tables.Of[*tables.Visibility](lowered))
 	f.Gateway = gatewayOf(tables.Of[*tables.Gateway](lowered))
-	return b.encode(f)
-}
-
-// encode returns the last footprint if f is equal to it.
-func (b *Builder) encode(f *Footprint) (*Footprint, []byte, error) {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return nil, nil, err
 	}
-	if b.last == nil || string(text) != string(b.text) {
-		b.last, b.text = f, append(text, '\n')
-	}
-	return b.last, b.text, nil
+	return f, append(text, '\n'), nil
 }
 
 // counts holds how often rules name each value, so that a value can be removed with its
