@@ -152,6 +152,28 @@ func TestManyMistakes(t *testing.T) {
 	}
 }
 
+// The time for repeated keys grows with their number, in documents of a List and in one.
+func TestManyRepeatedKeys(t *testing.T) {
+	const n = 40_000
+	role := "- {kind: role, name: r, namespace: n, name: s}\n"
+	for name, text := range map[string]string{
+		"in roles":  "kind: List\nitems:\n" + strings.Repeat(role, n),
+		"in others": "kind: List\nitems:\n" + strings.Repeat("- {apiVersion: v1, kind: X, kind: Y}\n", n),
+		"in one":    strings.Repeat("kind: X\n", n),
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			list := translator.Kinds().Decode("f.yaml", []byte(text), syntax.Options{}).List
+			if took := time.Since(began); took > 40*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if want := name != "in others"; want != list.HasErrors() {
+				t.Errorf("got %d diagnostics", len(list))
+			}
+		})
+	}
+}
+
 // honest is a large directory in one file: n roles and n bindings.
 func honest(n int) []byte {
 	var out strings.Builder

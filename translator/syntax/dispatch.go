@@ -45,10 +45,14 @@ func (d *Decoder) decode(n *Node) {
 // isHidden reports whether a foreign document would be one of a family if its repeated keys had their
 // later values, as many readers take them: "---" is missing between two documents.
 func (d *Decoder) isHidden(n *Node) bool {
-	later := *n
-	for _, f := range d.flaws {
-		if f.in != n || f.repeated.Key == nil {
+	const most = 8 // of keys that are worth a look
+	later, looks := *n, 0
+	for _, f := range d.flaws.by[n] {
+		if key := f.repeated.Key; key == nil || Fold(key.Value) != "apiversion" && Fold(key.Value) != "kind" {
 			continue
+		}
+		if looks++; looks > most {
+			return true
 		}
 		alone := *n
 		alone.Fields = append([]Field{f.repeated}, n.Fields...)
@@ -57,7 +61,7 @@ func (d *Decoder) isHidden(n *Node) bool {
 			return true
 		}
 	}
-	return d.kinds.relate(&later) != foreign
+	return looks > 0 && d.kinds.relate(&later) != foreign
 }
 
 // addUndecoded records a document that has no identity.

@@ -1,63 +1,67 @@
 package syntax
 
-import (
-	"slices"
-
-	"github.com/writ-policy/writ/translator/diag"
-)
+import "github.com/writ-policy/writ/translator/diag"
 
 // flaw is a mistake that does not prevent parsing, such as a repeated key.
 type flaw struct {
-	in *Node // the mapping or value that has it
 	// repeated is the entry of a repeated key that was left out, zero for another flaw.
 	repeated Field
 	syntaxError
 }
 
-// flaws collects the flaws of a document.
-type flaws []flaw
+// flaws collects the flaws of a text by the mapping or value that has them. The zero value has none.
+type flaws struct{ by map[*Node][]flaw }
 
-func (f *flaws) add(in *Node, e syntaxError) { *f = append(*f, flaw{in: in, syntaxError: e}) }
+func (f *flaws) add(in *Node, e syntaxError) { f.addFlaw(in, flaw{syntaxError: e}) }
 
 // addRepeated adds an entry of a mapping whose key it has before.
 func (f *flaws) addRepeated(in *Node, again Field, first *Node) {
-	*f = append(*f, flaw{in: in, repeated: again, syntaxError: duplicateKey(again.Key, first)})
+	f.addFlaw(in, flaw{repeated: again, syntaxError: duplicateKey(again.Key, first)})
+}
+
+func (f *flaws) addFlaw(in *Node, found flaw) {
+	if f.by == nil {
+		f.by = make(map[*Node][]flaw)
+	}
+	f.by[in] = append(f.by[in], found)
 }
 
 // reportFlaws reports the flaws in a document of a family, except below the key without.
 // Flaws of other documents are not reported.
 func (d *Decoder) reportFlaws(n *Node, without string) {
-	if len(d.flaws) == 0 {
-		return
+	if len(d.flaws.by) > 0 {
+		d.reportBelow(n, without, make(map[*Node]bool))
 	}
-	nodes := make(map[*Node]bool)
-	n.visit(without, nodes)
-	d.flaws = slices.DeleteFunc(d.flaws, func(f flaw) bool {
-		switch {
-		case nodes[f.in] && d.fields != nil:
-			d.Add(d.objectDiagnostic(f.syntaxError))
-		case nodes[f.in]:
-			d.Add(syntaxDiagnostic(d.file, f.syntaxError))
-		}
-		return nodes[f.in]
-	})
 }
 
-// visit adds n and the nodes below it, except those below the key without.
-func (n *Node) visit(without string, nodes map[*Node]bool) {
-	if nodes[n] {
+// reportBelow reports the flaws of n and of the nodes below it, except those below the key without.
+func (d *Decoder) reportBelow(n *Node, without string, seen map[*Node]bool) {
+	if seen[n] {
 		return // reached by an alias
 	}
-	nodes[n] = true
+	seen[n] = true
+	d.reportNode(n)
 	for _, item := range n.Items {
-		item.visit("", nodes)
+		d.reportBelow(item, "", seen)
 	}
 	for _, f := range n.Fields {
-		nodes[f.Key] = true
+		d.reportNode(f.Key)
 		if without == "" || f.Key.Value != without {
-			f.Value.visit("", nodes)
+			d.reportBelow(f.Value, "", seen)
 		}
 	}
+}
+
+// reportNode reports the flaws of one node, once.
+func (d *Decoder) reportNode(n *Node) {
+	for _, f := range d.flaws.by[n] {
+		if d.fields != nil {
+			d.Add(d.objectDiagnostic(f.syntaxError))
+		} else {
+			d.Add(syntaxDiagnostic(d.file, f.syntaxError))
+		}
+	}
+	delete(d.flaws.by, n)
 }
 
 // notPolicy is the hint for a file that is not valid YAML.

@@ -77,7 +77,7 @@ func parseJSON(p part, found *flaws) (*Node, *syntaxError) {
 	if w.tooDeep != nil {
 		return nil, w.tooDeep
 	}
-	*found = append(*found, w.duplicates...)
+	*found = w.duplicates
 	if root.Type == null {
 		return nil, nil
 	}

@@ -1,8 +1,10 @@
 package syntax
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -69,13 +71,20 @@ func TestTogetherIsAlone(t *testing.T) {
 type parsed struct {
 	root  *Node
 	err   *syntaxError
-	found flaws
+	found []flaw
 }
 
 func rootsOf(parts []part) []parsed {
 	out := make([]parsed, len(parts))
 	for i, p := range parts {
-		out[i].root, out[i].err = parse("f.yaml", p, &out[i].found)
+		var found flaws
+		out[i].root, out[i].err = parse("f.yaml", p, &found)
+		for _, list := range found.by {
+			out[i].found = append(out[i].found, list...)
+		}
+		slices.SortFunc(out[i].found, func(a, b flaw) int {
+			return cmp.Or(a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Message, b.Message))
+		})
 	}
 	return out
 }

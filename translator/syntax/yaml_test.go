@@ -19,8 +19,10 @@ func read(t *testing.T, file, content string) (roots []*Node, errs []syntaxError
 	for _, p := range cutObjects(file, parts) {
 		var found flaws
 		root, err := parse(file, p, &found)
-		for _, f := range found {
-			errs = append(errs, f.syntaxError)
+		for _, list := range found.by {
+			for _, f := range list {
+				errs = append(errs, f.syntaxError)
+			}
 		}
 		if err != nil {
 			errs = append(errs, *err)
