@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -169,6 +170,40 @@ func TestManyRepeatedKeys(t *testing.T) {
 			}
 			if want := name != "in others"; want != list.HasErrors() {
 				t.Errorf("got %d diagnostics", len(list))
+			}
+		})
+	}
+}
+
+// The time for the entries of a document, and for references to documents with mistakes, grows with their
+// number.
+func TestManyEntries(t *testing.T) {
+	const n = 80_000
+	list := func(format string) string {
+		var out strings.Builder
+		for i := range n {
+			fmt.Fprintf(&out, format, i)
+		}
+		return out.String()
+	}
+	const policy = "apiVersion: clusterpulse.io/v1alpha1\nkind: MonitorAccessPolicy\nmetadata: {name: p}\nspec:\n" +
+		"  identity: {subjects: {users: [u]}}\n  access: {effect: Allow}\n" +
+		"  scope: {clusters: {rules: [{selector: {matchNames: [c]}, resources: %s}]}}\n"
+	for name, text := range map[string]string{
+		"fields":       fmt.Sprintf(policy, "[{type: x, filters: {fields: {"+list("f%d: {allowed: [a]}, ")+"}}}]"),
+		"custom types": fmt.Sprintf(policy, "{custom: {"+list("t%d: {visibility: all}, ")+"}}"),
+		"aggregations": fmt.Sprintf(policy, "[{type: x, aggregations: {include: ["+list("a%d, ")+"], exclude: ["+list("b%d, ")+"]}}]"),
+		"labels": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\n" +
+			"aggregationRule: {clusterRoleSelectors: [{matchLabels: {" + list("l%d: a, ") + "}}]}\n",
+		"undecoded": "kind: List\nitems:\n" + list("- {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a/%d}}\n") +
+			list("- {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {kind: ClusterRole, name: r%d}}\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			snapshot := source.Snapshot{Files: []source.File{source.NewFile("f.yaml", []byte(text))}}
+			began := time.Now()
+			translator.New(translator.Options{}).Translate(t.Context(), snapshot)
+			if took := time.Since(began); took > 15*time.Second {
+				t.Errorf("it took %v", took)
 			}
 		})
 	}

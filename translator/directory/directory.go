@@ -40,6 +40,9 @@ type Options struct {
 	Undecoded []syntax.Undecoded
 }
 
+// kindName is a kind in lower case with a name; an empty one stands for any.
+type kindName struct{ kind, name string }
+
 // Directory holds the documents of a directory, one for each identity. The families
 // follow references in it and add diagnostics to it. It is not safe for concurrent use.
 type Directory struct {
@@ -52,6 +55,7 @@ type Directory struct {
 	SessionGroupPrefixes []string
 	Partial              bool
 	undecoded            []syntax.Undecoded
+	undecodedBy          map[kindName]*syntax.Undecoded // made when it is first asked for
 	// documents are in the order of positions. repeated are the documents with the
 	// identity of an earlier one, which are not in documents.
 	documents, Repeated []syntax.Document
@@ -130,14 +134,28 @@ func (d *Directory) Counts() map[string]int {
 // that failed to decode, and adds a warning that names it. The reference is not dangling. An
 // empty name stands for any document of the kind.
 func (d *Directory) IsUndecoded(at diag.Position, kind, name string) bool {
-	for _, u := range d.undecoded {
-		if (u.Name == name || name == "") && syntax.Fold(u.Kind) == syntax.Fold(kind) {
-			named := syntax.Text{Value: name, At: at}
-			d.List.Add(named.Diagnostic(diag.Warning, diag.UndecodedReference, "correct it first", "%s %q at %s has mistakes", u.Kind, u.Name, u.At.Source()))
-			return true
+	u := d.findUndecoded(syntax.Fold(kind), name)
+	if u == nil {
+		return false
+	}
+	named := syntax.Text{Value: name, At: at}
+	d.List.Add(named.Diagnostic(diag.Warning, diag.UndecodedReference, "correct it first", "%s %q at %s has mistakes", u.Kind, u.Name, u.At.Source()))
+	return true
+}
+
+// findUndecoded returns the first document without an identity of a kind in lower case and a name, or of
+// any name if that is empty; nil for none.
+func (d *Directory) findUndecoded(kind, name string) *syntax.Undecoded {
+	if d.undecodedBy == nil {
+		d.undecodedBy = make(map[kindName]*syntax.Undecoded)
+		for i := range d.undecoded {
+			u := &d.undecoded[i]
+			for _, key := range []kindName{{syntax.Fold(u.Kind), u.Name}, {syntax.Fold(u.Kind), ""}} {
+				d.undecodedBy[key] = cmp.Or(d.undecodedBy[key], u)
+			}
 		}
 	}
-	return false
+	return d.undecodedBy[kindName{kind, name}]
 }
 
 // MaySuggest reports whether another search for a near name is within the limit, and

@@ -19,9 +19,26 @@ func (c *Cursor) RequiredMapping(name, hint string) *Cursor {
 // FilledMapping returns a cursor over an optional mapping. A mapping without entries
 // counts as absent, with a warning.
 func (c *Cursor) FilledMapping(name string) *Cursor {
-	inner := c.Mapping(name)
-	if inner != nil && len(inner.Node.Fields) == 0 {
-		c.Decoder.Empty(inner.Node, name)
+	f := c.Field(name)
+	if f == nil {
+		return nil
+	}
+	return c.FilledEntry(f)
+}
+
+// FilledEntry is FilledMapping for a field of a mapping with any names: to look for each by its name
+// would take the square of their number.
+func (c *Cursor) FilledEntry(f *Field) *Cursor {
+	if f.Value.IsNull() {
+		return nil
+	}
+	inner := c.Decoder.Cursor(f.Value, f.Key.Value, c.Fold)
+	if inner == nil {
+		return nil
+	}
+	inner.At = f.Key
+	if len(inner.Node.Fields) == 0 {
+		c.Decoder.Empty(inner.Node, f.Key.Value)
 		return nil
 	}
 	return inner

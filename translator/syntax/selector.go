@@ -26,7 +26,7 @@ var operators = map[string]selection.Operator{
 // CompileSelector converts a selector to Kubernetes' type. A selector without
 // requirements matches everything. It returns an error if a requirement is invalid.
 func CompileSelector(s Selector) (labels.Selector, error) {
-	selector := labels.NewSelector()
+	requirements := make([]labels.Requirement, 0, len(s.Requirements))
 	for _, q := range s.Requirements {
 		operator, ok := operators[q.Operator]
 		if !ok {
@@ -36,9 +36,9 @@ func CompileSelector(s Selector) (labels.Selector, error) {
 		if err != nil {
 			return nil, err
 		}
-		selector = selector.Add(*requirement)
+		requirements = append(requirements, *requirement)
 	}
-	return selector, nil
+	return labels.NewSelector().Add(requirements...), nil // which sorts them
 }
 
 var selectorOperators = []string{"In", "NotIn", "Exists", "DoesNotExist"}

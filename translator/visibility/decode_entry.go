@@ -84,8 +84,7 @@ func (e *entryReader) newer(n *syntax.Node) {
 // newerFilters decodes filters of the newer form. If the type is unknown, filters that
 // only some types have are not reported.
 func (e *entryReader) newerFilters(c *syntax.Cursor, known bool, entry *VisibilityEntry) {
-	entry.Names = e.valueFilter(c, "names", false)
-	entry.Namespaces = e.valueFilter(c, "namespaces", false)
+	entry.Names, entry.Namespaces = e.valueFilter(c, "names"), e.valueFilter(c, "namespaces")
 	if !entry.Namespaces.IsEmpty() && known {
 		e.withoutNamespace(c, entry.Type.Value)
 	}
@@ -113,18 +112,23 @@ func (e *entryReader) fieldFilters(c *syntax.Cursor, known bool, name string) []
 		e.Fail(fields.At, diag.BadValue, "fields are of custom types", "%s has no fields to filter by", name)
 	}
 	var out []FieldFilter
-	for i, f := range fields.Node.Fields {
+	for i := range fields.Node.Fields {
+		f := &fields.Node.Fields[i]
 		fields.Used[i] = true
-		if filter := e.valueFilter(fields, f.Key.Value, true); !filter.IsEmpty() {
+		if filter := e.valueFilterOf(fields.FilledEntry(f), f.Key.Value, true); !filter.IsEmpty() {
 			out = append(out, FieldFilter{Field: e.Text(f.Key), ValueFilter: filter})
 		}
 	}
 	return out
 }
 
-// valueFilter decodes {allowed, denied}. Values of fields may be empty, names may not.
-func (e *entryReader) valueFilter(c *syntax.Cursor, name string, field bool) ValueFilter {
-	inner := c.FilledMapping(name)
+// valueFilter decodes {allowed, denied} of names.
+func (e *entryReader) valueFilter(c *syntax.Cursor, name string) ValueFilter {
+	return e.valueFilterOf(c.FilledMapping(name), name, false)
+}
+
+// valueFilterOf decodes {allowed, denied}. Values of fields may be empty, names may not.
+func (e *entryReader) valueFilterOf(inner *syntax.Cursor, name string, field bool) ValueFilter {
 	if inner == nil {
 		return ValueFilter{}
 	}
@@ -163,9 +167,13 @@ func (e *entryReader) aggregations(c *syntax.Cursor, known bool, entry *Visibili
 		e.Fail(a.At, diag.BadValue, "aggregations are of custom types", "%s has no aggregations", entry.Type.Value)
 	}
 	entry.Include = append(entry.Include, elements.Map(a.FilledTexts("include"), e.Text)...)
+	isIncluded := make(map[string]bool, len(entry.Include))
+	for _, text := range entry.Include {
+		isIncluded[text.Value] = true
+	}
 	for _, n := range a.FilledTexts("exclude") {
 		entry.Exclude = append(entry.Exclude, e.Text(n))
-		if slices.ContainsFunc(entry.Include, func(t syntax.Text) bool { return t.Value == n.Value }) {
+		if isIncluded[n.Value] {
 			e.Warn(n, diag.IgnoredFilter, "keep one of them", "aggregation %s is in include and in exclude: only include counts", syntax.Quote(n.Value))
 		}
 	}

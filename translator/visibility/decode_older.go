@@ -23,9 +23,9 @@ func (e *entryReader) older(c *syntax.Cursor) {
 		entry.Namespaces.Allowed = e.entries(c, "allowedNamespaces", false)
 	})
 	if custom := c.FilledMapping("custom"); custom != nil {
-		for i, f := range custom.Node.Fields {
+		for i := range custom.Node.Fields {
 			custom.Used[i] = true
-			e.olderCustom(custom, f)
+			e.olderCustom(custom, &custom.Node.Fields[i])
 		}
 	}
 	c.Done()
@@ -55,12 +55,12 @@ func (e *entryReader) olderNodes(c *syntax.Cursor, entry *VisibilityEntry) {
 }
 
 // olderCustom decodes the section of a custom type.
-func (e *entryReader) olderCustom(c *syntax.Cursor, f syntax.Field) {
+func (e *entryReader) olderCustom(c *syntax.Cursor, f *syntax.Field) {
 	if f.Key.Value == "" {
 		e.Fail(f.Key, diag.Missing, "", "a type of custom is empty")
 		return
 	}
-	inner := c.FilledMapping(f.Key.Value)
+	inner := c.FilledEntry(f)
 	if inner == nil {
 		return
 	}
@@ -68,8 +68,7 @@ func (e *entryReader) olderCustom(c *syntax.Cursor, f syntax.Field) {
 	name := entry.Type.Value
 	visibility := e.visibilityInto(inner, &entry)
 	if filters := inner.FilledMapping("filters"); filters != nil {
-		entry.Names = e.valueFilter(filters, "names", false)
-		entry.Namespaces = e.valueFilter(filters, "namespaces", false)
+		entry.Names, entry.Namespaces = e.valueFilter(filters, "names"), e.valueFilter(filters, "namespaces")
 		if !entry.Namespaces.IsEmpty() {
 			e.withoutNamespace(filters, name)
 		}

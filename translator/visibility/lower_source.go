@@ -23,22 +23,29 @@ func metricSource(s *MetricSource) tables.MetricSource {
 		FilterAggregations: s.FilterAggregations,
 		Aggregations:       make([]tables.Aggregation, 0, len(s.Aggregations)),
 	}
+	declared := make(fieldNames, len(s.Fields)+len(s.Computed))
+	for _, name := range slices.Concat(s.Fields, s.Computed) {
+		declared[name] = true
+	}
 	for i := range s.Aggregations {
-		out.Aggregations = append(out.Aggregations, aggregation(s, &s.Aggregations[i]))
+		out.Aggregations = append(out.Aggregations, declared.aggregation(&s.Aggregations[i]))
 	}
 	return out
 }
 
-func aggregation(s *MetricSource, a *Aggregation) tables.Aggregation {
+// fieldNames are the names of the fields that a source declares.
+type fieldNames map[string]bool
+
+func (declared fieldNames) aggregation(a *Aggregation) tables.Aggregation {
 	out := tables.Aggregation{Name: a.Name, Function: a.Function, Percentile: a.Percentile}
 	if a.Field != "" {
-		out.Field = fieldRef(s, a.Field)
+		out.Field = declared.ref(a.Field)
 	}
 	if a.GroupBy != "" {
-		out.GroupBy = fieldRef(s, a.GroupBy)
+		out.GroupBy = declared.ref(a.GroupBy)
 	}
 	if f := a.Filter; f != nil {
-		out.Filter = &tables.AggregationFilter{Field: *fieldRef(s, f.Field), Operator: f.Operator, Value: f.Value}
+		out.Filter = &tables.AggregationFilter{Field: *declared.ref(f.Field), Operator: f.Operator, Value: f.Value}
 		if f.Operator == "in" {
 			out.Filter.List = commaList(f.Value)
 		}
@@ -46,10 +53,10 @@ func aggregation(s *MetricSource, a *Aggregation) tables.Aggregation {
 	return out
 }
 
-// fieldRef resolves the name of a field. A field of the source takes precedence over the
+// ref resolves the name of a field. A field of the source takes precedence over the
 // item's own name or namespace.
-func fieldRef(s *MetricSource, field string) *tables.FieldRef {
-	if !slices.Contains(s.Fields, field) && !slices.Contains(s.Computed, field) {
+func (declared fieldNames) ref(field string) *tables.FieldRef {
+	if !declared[field] {
 		if own := strings.TrimPrefix(field, "_"); own == "name" || own == "namespace" {
 			return &tables.FieldRef{Own: true, Name: own}
 		}
