@@ -140,10 +140,17 @@ func (c *gatewayChange) affects(r *decision.GatewayRequest, paths []decision.Gat
 }
 
 // isOwn reports whether a gateway decision must not answer other requests: a policy of
-// its paths, or an extension that a rule of theirs may ask, can read anything or the time.
+// its paths can read anything or the time, or asks the access point, whose decisions may
+// change with the time.
 func (e *Engine) isOwn(targets []decision.GatewayTarget) bool {
 	g := e.projected.gatewayRules
 	return g == nil || slices.ContainsFunc(targets, func(t decision.GatewayTarget) bool {
-		return g.paths[t].isOpaque || g.paths[t].isReviewing && (e.access.ReadsClock || e.tree.HasDates() || e.denials.HasDates())
+		return g.paths[t].isOpaque || g.paths[t].isReviewing && e.readsTime()
 	})
+}
+
+// readsTime reports whether decisions of the access point may change with the time: an extension
+// reads it, or a binding, a deny policy or a session begins or ends.
+func (e *Engine) readsTime() bool {
+	return e.access.ReadsClock || e.tree.HasDates() || e.denials.HasDates() || e.sessions != nil
 }
