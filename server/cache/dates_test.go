@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,4 +105,46 @@ func TestAtNow(t *testing.T) {
 			t.Errorf("the request of %s is not decided at the time of the others", user)
 		}
 	}
+}
+
+// A decision that reads the clock is valid at its instant alone. A caller that comes later does not
+// take it from one whose clock stands still, as that of requests which are decided together does.
+func TestInFlightOverExpiry(t *testing.T) {
+	p, c, kept := newDated(200)
+	inside, release := make(chan struct{}), make(chan struct{})
+	var first atomic.Bool
+	p.wait = func(context.Context, *decision.Request) {
+		if first.CompareAndSwap(false, true) {
+			close(inside)
+			<-release
+		}
+	}
+	c.nanoseconds.Store(99)
+	p.expires = time.Unix(0, 99)
+	early := make(chan decision.Decision)
+	go func() { early <- kept.Of(p).AtNow().Access(context.Background(), ask("a", "get")) }()
+	<-inside
+	c.nanoseconds.Store(100)
+	late, waits := make(chan decision.Decision), make(chan struct{})
+	go func() {
+		late <- kept.Of(p).Access(waiting{context.Background(), sync.OnceFunc(func() { close(waits) })}, ask("a", "get"))
+	}()
+	<-waits
+	close(release)
+	<-early
+	<-late
+	if got := p.asked.Load(); got != 2 {
+		t.Errorf("got %d evaluations for two instants, want 2", got)
+	}
+}
+
+// waiting is a context that reports when something waits for its end.
+type waiting struct {
+	context.Context
+	begins func()
+}
+
+func (w waiting) Done() <-chan struct{} {
+	w.begins()
+	return w.Context.Done()
 }

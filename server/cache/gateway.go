@@ -2,6 +2,10 @@ package cache
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
 )
@@ -62,5 +66,53 @@ func gatewayAnswer(d decision.GatewayDecision, invalid *decision.InvalidRequest)
 	const aDecision, ofText = 500, 4
 	a.decision.decision.Encode()
 	a.bytes = aDecision + ofText*len(a.decision.decision.Encoded)
+	if !a.isOwn {
+		detach(&a.decision.decision)
+	}
 	return a
+}
+
+// detach copies what a decision may have of its request: texts that are parts of a body would keep
+// all of it in memory.
+func detach(d *decision.GatewayDecision) {
+	d.Headers, d.Metadata = detachedTexts(d.Headers), detached(d.Metadata).(map[string]any)
+	if d.Response != nil {
+		r := *d.Response
+		r.Message, r.Body, r.Headers = strings.Clone(r.Message), strings.Clone(r.Body), detachedTexts(r.Headers)
+		d.Response = &r
+	}
+}
+
+func detachedTexts(entries map[string]string) map[string]string {
+	out := maps.Clone(entries)
+	for key, text := range out {
+		out[key] = strings.Clone(text)
+	}
+	return out
+}
+
+// detached returns a copy of a JSON value.
+func detached(value any) any {
+	switch v := value.(type) {
+	case string:
+		return strings.Clone(v)
+	case json.Number:
+		return json.Number(strings.Clone(string(v)))
+	case []any:
+		out := slices.Clone(v)
+		for i, element := range out {
+			out[i] = detached(element)
+		}
+		return out
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for key, member := range v {
+			out[strings.Clone(key)] = detached(member)
+		}
+		return out
+	}
+	return value
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -39,7 +40,10 @@ func (g *guards) Gateway(_ context.Context, r *decision.GatewayRequest) (decisio
 		<-g.inside
 	}
 	d := decision.GatewayDecision{Allowed: true, Reason: "by " + g.revision, Revision: g.revision}
-	switch r.Attributes["key"] {
+	sent, _ := r.Attributes["key"].(string)
+	d.Headers, d.Metadata = map[string]string{"x-key": sent}, map[string]any{"of": []any{map[string]any{sent: sent}, json.Number("1.5")}}
+	d.Response = &decision.GatewayResponse{Message: sent, Body: sent, Headers: map[string]string{"x-key": sent}}
+	switch sent {
 	case "own":
 		d.IsOwn = true
 	case "bad":

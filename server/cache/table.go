@@ -98,14 +98,10 @@ func (t *table[D]) find(key []byte, now func() time.Time) *answer[D] {
 
 func (a *answer[D]) ends() bool { return !a.expires.IsZero() || a.span.IsLimited() }
 
+// isValid reports whether the answer has not expired, and no document that matters to the request
+// begins or ends between a time and that of the decision.
 func (a *answer[D]) isValid(now time.Time) bool {
-	return (a.expires.IsZero() || now.Before(a.expires)) && a.covers(now)
-}
-
-// covers reports whether no document that matters to the request begins or ends between a
-// time and that of the decision.
-func (a *answer[D]) covers(now time.Time) bool {
-	return !a.span.IsLimited() || a.span.Contains(dates.Of(now))
+	return (a.expires.IsZero() || now.Before(a.expires)) && (!a.span.IsLimited() || a.span.Contains(dates.Of(now)))
 }
 
 // evaluate returns the answer of the first caller for the key at a revision. Callers that
@@ -125,8 +121,8 @@ func (t *table[D]) evaluate(ctx context.Context, at flightKey, clock func() time
 			return answer[D]{}, ctx.Err()
 		}
 		switch {
-		case f.isShared && (f.answer.isOwn || !f.answer.covers(clock())):
-			// It is for its caller alone, or of a time that is over.
+		case f.isShared && (f.answer.isOwn || !f.answer.isValid(clock())):
+			// It is for its caller alone, or of a time that is over: that caller's clock may stand still.
 			t.metrics.CacheMissed()
 			return decide(), nil
 		case f.isShared:

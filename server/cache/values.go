@@ -23,18 +23,12 @@ func (v *cached) Value(ctx context.Context, key string, make func() (decision.Ca
 		c.metrics.CacheHit()
 		return a.decision.value, nil
 	}
-	isMade := false
-	decide := func() answer[keptValue] {
-		isMade = true
+	a, err := c.values.evaluate(ctx, flightKey{revision, key}, v.clock, func() answer[keptValue] {
 		k, err := make()
 		return answer[keptValue]{decision: keptValue{k.Value, err}, revision: revision, expires: k.Expires, bytes: k.Bytes, isOwn: err != nil}
-	}
-	a, err := c.values.evaluate(ctx, flightKey{revision, key}, v.clock, decide)
-	switch {
-	case err != nil:
+	})
+	if err != nil {
 		return nil, err
-	case !isMade && !a.expires.IsZero() && !v.clock().Before(a.expires): // another caller made it, at an earlier time
-		a = decide()
 	}
 	return a.decision.value, a.decision.err
 }

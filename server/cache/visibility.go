@@ -92,11 +92,24 @@ func (c *Cache) authorizationAnswer(d decision.Authorization, r *decision.Visibi
 		const anAuthorization, ofText = 400, 7
 		a.bytes = anAuthorization + len(key) + ofText*len(d.Encoded)
 	}
-	a.decision = authorized{d, decision.VisibilityRequest{
-		User: r.User, Groups: r.GroupSet(), ServiceAccount: r.ServiceAccount, Action: r.Action, Type: r.Type,
-		Cluster: decision.Cluster{Name: r.Cluster.Name},
-	}}
+	a.decision = authorized{d, principalOf(r)}
 	return a
+}
+
+// principalOf returns a copy of what names the principal of a request and what it asks for: texts
+// that are parts of a body would keep all of it in memory.
+func principalOf(r *decision.VisibilityRequest) decision.VisibilityRequest {
+	of := decision.VisibilityRequest{
+		User: strings.Clone(r.User), Groups: r.GroupSet(), Action: strings.Clone(r.Action), Type: strings.Clone(r.Type),
+		ServiceAccount: decision.ServiceAccount{
+			Namespace: strings.Clone(r.ServiceAccount.Namespace), Name: strings.Clone(r.ServiceAccount.Name),
+		},
+		Cluster: decision.Cluster{Name: strings.Clone(r.Cluster.Name)},
+	}
+	for i, group := range of.Groups {
+		of.Groups[i] = strings.Clone(group)
+	}
+	return of
 }
 
 // Forget drops the cached authorizations of a user, with any groups, and returns how
