@@ -169,7 +169,7 @@ func (a *answerer) decideVisibility(request decision.Value) (decision.Answer, *d
 	if err := q.Read(request); err != nil {
 		return nil, decision.AsInvalidRequest(err)
 	}
-	a.canonical.addLabels(&q.VisibilityRequest)
+	q.AddLabels(a.canonical.decider.Labels)
 	answer, _ := a.series.Decide(q, a.inputText)
 	d := answer.(*decision.VisibilityDecision)
 	a.canonical.logSteps(a.request.Context(), a.p, &q.VisibilityRequest, d)

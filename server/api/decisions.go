@@ -70,13 +70,6 @@ func orLines(lines, whole http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// addLabels adds the labels of the request's cluster if the caller left them out.
-func (s *canonical) addLabels(q *decision.VisibilityRequest) {
-	if q.Cluster.Labels == nil && q.Cluster.Name != "" {
-		q.Cluster.Labels = s.decider.Labels(q.Cluster.Name)
-	}
-}
-
 // checkMedia is exchange.CheckJSON for an endpoint that also accepts a stream.
 func checkMedia(r *http.Request) *exchange.Refusal {
 	if exchange.IsJSON(r) {

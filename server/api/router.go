@@ -115,10 +115,13 @@ func New(o Options) http.Handler {
 	decider := access.New(service, access.Options{Clusters: o.Clusters, Companions: o.Companions, Recorder: o.Recorder})
 	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
 	c := newCanonical(service, decider)
-	data := &opadata.API{Service: service, Decide: c.decide, MaxAnswer: o.MaxAnswer}
+	data := &opadata.API{Service: service, Decide: c.decide, Labels: decider.Labels, MaxAnswer: o.MaxAnswer}
 	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
-	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer, Locator: cmp.Or(o.Locator, new(lists.Locator)), Proofs: o.Proofs, Pages: &lists.Pages{Now: time.Now}}
+	asked := &questions.API{
+		Service: service, MaxAnswer: o.MaxAnswer, Locator: cmp.Or(o.Locator, new(lists.Locator)), Proofs: o.Proofs,
+		Pages: &lists.Pages{Now: time.Now}, Labels: decider.Labels,
+	}
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service, tracer: o.Tracer}
 

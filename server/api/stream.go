@@ -45,7 +45,7 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 		if refused != nil {
 			return refused
 		}
-		s.addLabels(q)
+		q.AddLabels(s.decider.Labels)
 		authorization := policies.Visibility(ctx, q)
 		w.Header()["Content-Type"] = linesType
 		d, err := a.out.Run(ctx, policies, q, authorization, in.Items())

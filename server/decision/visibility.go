@@ -153,6 +153,14 @@ func (r *VisibilityRequest) Names() []string {
 	return names
 }
 
+// AddLabels adds the labels of the request's cluster, which labels returns, if the caller left
+// them out.
+func (r *VisibilityRequest) AddLabels(labels func(cluster string) map[string]string) {
+	if r.Cluster.Labels == nil && r.Cluster.Name != "" {
+		r.Cluster.Labels = labels(r.Cluster.Name)
+	}
+}
+
 // IsCustom reports whether the request is of a custom type, and not of the cluster
 // itself or a standard one.
 func (r *VisibilityRequest) IsCustom() bool {

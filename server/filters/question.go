@@ -154,6 +154,14 @@ func OfAccess(r *decision.Request, o Options) (*Question, error) {
 	return q, r.Validate()
 }
 
+// AddLabels adds the labels of the cluster that the question is about, which labels returns, if
+// the body leaves them out.
+func (q *Question) AddLabels(labels func(cluster string) map[string]string) {
+	if q.visibility != nil {
+		q.visibility.AddLabels(labels)
+	}
+}
+
 func questionOf(point string, o Options) (*Question, error) {
 	q := &Question{open: o.Open, target: o.Target, first: cmp.Or(o.First, 1)}
 	isSet := map[string]bool{"request": true, "open": o.Open != nil, "firstParameter": o.First > 0}

@@ -198,7 +198,7 @@ func (a *API) compile(r *http.Request, p decision.Policies, body decision.Value,
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
 	defer cancel()
-	found, refused := c.answers(ctx, p.AtNow(), targets)
+	found, refused := a.answers(ctx, p.AtNow(), c, targets)
 	if refused != nil {
 		return b, refused
 	}
@@ -218,10 +218,10 @@ func (a *API) compile(r *http.Request, p decision.Policies, body decision.Value,
 }
 
 // answers returns the filters in some languages. What one of them cannot say refuses all.
-func (c *compilation) answers(ctx context.Context, p decision.Policies, targets []string) (found []compiledTarget, refused *exchange.Refusal) {
+func (a *API) answers(ctx context.Context, p decision.Policies, c *compilation, targets []string) (found []compiledTarget, refused *exchange.Refusal) {
 	var failed []error
 	for _, target := range targets {
-		question, answer, err := c.answer(ctx, p, target)
+		question, answer, err := a.answer(ctx, p, c, target)
 		var untranslatable *filter.UntranslatableError
 		switch {
 		case errors.As(err, &untranslatable):
@@ -284,7 +284,7 @@ func nameOf(target string) string {
 }
 
 // answer asks for the filter in a target.
-func (c *compilation) answer(ctx context.Context, p decision.Policies, target string) (*filters.Question, *filters.Answer, error) {
+func (a *API) answer(ctx context.Context, p decision.Policies, c *compilation, target string) (*filters.Question, *filters.Answer, error) {
 	columns, err := c.columns(target)
 	if err != nil {
 		return nil, nil, err
@@ -293,6 +293,7 @@ func (c *compilation) answer(ctx context.Context, p decision.Policies, target st
 	if err != nil {
 		return nil, nil, err
 	}
+	q.AddLabels(a.Labels)
 	found, err := q.Answer(ctx, p)
 	return q, found, err
 }

@@ -26,11 +26,13 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// API answers the requests. Service and Decide are required.
+// API answers the requests. Service, Decide and Labels are required.
 type API struct {
 	Service *exchange.Service
 	// Decide decides a request at a point and returns the decision as JSON.
 	Decide func(r *http.Request, p decision.Policies, point decision.Point, request decision.Value) ([]byte, *decision.InvalidRequest)
+	// Labels are those of a cluster, nil if they are unknown.
+	Labels func(cluster string) map[string]string
 	// MaxAnswer is the size in bytes of the largest condition; zero is unlimited.
 	MaxAnswer int
 }

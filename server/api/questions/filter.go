@@ -24,6 +24,7 @@ func (a *API) Filter(point string) http.HandlerFunc {
 			if err != nil {
 				return b, exchange.InvalidBody(err)
 			}
+			q.AddLabels(a.Labels)
 			ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
 			defer cancel()
 			answer, err := q.Answer(ctx, p)

@@ -34,6 +34,8 @@ type API struct {
 	Pages   *lists.Pages
 	// Proofs verify assertions; nil means that none are verified.
 	Proofs Proofs
+	// Labels are those of a cluster, nil if they are unknown; it is required for filters.
+	Labels func(cluster string) map[string]string
 }
 
 // WhoCan lists the principals that may do something.

@@ -91,7 +91,7 @@ func openAs(t *testing.T, maxAnswer int, active func(decision.Policies) decision
 		Logger: slog.New(slog.DiscardHandler),
 		Rule:   auth.Rule{Authenticator: tokens, Loopback: true, Auditors: []string{"sec"}},
 	})
-	a := &questions.API{Service: s, MaxAnswer: maxAnswer, Locator: new(lists.Locator), Pages: &lists.Pages{Now: time.Now}}
+	a := &questions.API{Service: s, MaxAnswer: maxAnswer, Locator: new(lists.Locator), Pages: &lists.Pages{Now: time.Now}, Labels: func(string) map[string]string { return nil }}
 	admitted := func(role auth.Role, next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			r, refused := s.Admit(w, r, role)
