@@ -12,6 +12,7 @@
 package audit
 
 import (
+	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -194,9 +195,10 @@ const (
 	maxList = 256
 )
 
+// clip copies a text, which may be a part of a body that is large: an event may wait for long.
 func clip(text string) string {
 	if len(text) <= maxText {
-		return text
+		return strings.Clone(text)
 	}
 	cut := maxText
 	for cut > 0 && text[cut]&0xc0 == 0x80 { // not inside a character
