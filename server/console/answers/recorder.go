@@ -175,7 +175,7 @@ func (v *viewer) outcomeNow(ctx context.Context, e *console.Entry) string {
 	if !ok || v.Revision() == "" || v.Revision() == e.Revision || strings.Contains(string(e.Decision), `"podSecurity":`) {
 		return ""
 	}
-	q, err := point.Decode(e.Request)
+	q, err := v.decode(point, e.Request)
 	if err != nil {
 		return ""
 	}

@@ -236,6 +236,7 @@ func (x *Explorer) compare(pair [2]string) *comparison {
 	d.jobs = append(d.jobs[max(0, len(d.jobs)+1-maxKeptDiffs):], j)
 	go func() {
 		defer close(j.done)
+		defer recovered(&j.err, "the comparison")
 		ctx, cancel := context.WithTimeout(context.Background(), compareWithin)
 		defer cancel()
 		if j.diff, j.err = x.diff(ctx, pair); j.err != nil {
@@ -243,6 +244,14 @@ func (x *Explorer) compare(pair [2]string) *comparison {
 		}
 	}()
 	return j
+}
+
+// recovered ends a panic of what the console computes beside the decisions: it becomes an
+// error, and the process goes on deciding. It is deferred.
+func recovered(err *error, what string) {
+	if recover() != nil {
+		*err = console.Errorf(console.Internal, "%s failed", what)
+	}
 }
 
 // compared is one side of a comparison.
@@ -267,11 +276,7 @@ func (x *Explorer) diff(ctx context.Context, pair [2]string) (*console.Diff, err
 
 // diffOf compares two sides.
 func (x *Explorer) diffOf(ctx context.Context, list [2]compared) (out *console.Diff, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = console.Errorf(console.Internal, "the comparison failed")
-		}
-	}()
+	defer recovered(&err, "the comparison")
 	now := x.o.Now()
 	at := now
 	var sides [2]*diff.Side

@@ -88,11 +88,7 @@ func (k *risks) of(policies decision.Policies, now time.Time) (*riskSearch, erro
 }
 
 func searchRisks(ctx context.Context, world *statement.World) (found []lint.Risk, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = console.Errorf(console.Internal, "the search for risks failed")
-		}
-	}()
+	defer recovered(&err, "the search for risks")
 	if found, err = lint.RisksOf(ctx, world); err != nil {
 		return nil, console.Errorf(console.NotReady, "the revision is too large to be searched for risks within %s", searchWithin)
 	}

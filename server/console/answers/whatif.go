@@ -98,7 +98,7 @@ func (v *viewer) whatIf(ctx context.Context, c console.Caller, point string, q d
 // decideWhatIf sets the outcome of a changed request. It returns false if it is not one.
 func (v *viewer) decideWhatIf(ctx context.Context, point string, w *console.WhatIf, at time.Time) bool {
 	found, _ := decision.FindPoint(point)
-	q, err := found.Decode(w.Request)
+	q, err := v.decode(found, w.Request)
 	if err != nil {
 		return false
 	}
@@ -208,7 +208,7 @@ func contrast(a *alternatives, r *decision.Request, s *statement.Statement, memb
 
 func (v *viewer) visibilityAlternatives(a *alternatives, c console.Caller, r *decision.VisibilityRequest, now time.Time) {
 	if r.Cluster.Name != "" {
-		if r.Cluster.Labels != nil {
+		if r.Cluster.Labels != nil && v.x.o.ClusterLabels(r.Cluster.Name) == nil {
 			a.add("the labels of the cluster are not known", within("cluster", unset("labels")))
 		}
 		if r.Cluster.Labels == nil || len(r.Cluster.Labels) > 0 {
