@@ -16,32 +16,50 @@ import (
 type idleTraceFilter struct {
 	next sdktrace.SpanProcessor
 
-	mu      sync.Mutex // held to read and write pending
-	pending map[oteltrace.TraceID][]sdktrace.ReadOnlySpan
+	mu   sync.Mutex // held to read and write open and its traces
+	open map[oteltrace.TraceID]*openTrace
+}
+
+// openTrace is a trace with roots that have not ended: a sender may trace several requests as
+// one.
+type openTrace struct {
+	roots    int
+	heldBack []sdktrace.ReadOnlySpan
 }
 
 func newIdleTraceFilter(next sdktrace.SpanProcessor) *idleTraceFilter {
-	return &idleTraceFilter{next: next, pending: make(map[oteltrace.TraceID][]sdktrace.ReadOnlySpan)}
+	return &idleTraceFilter{next: next, open: make(map[oteltrace.TraceID]*openTrace)}
+}
+
+// isRoot reports whether a span is a root here: it has no parent, or a remote one.
+func isRoot(span sdktrace.ReadOnlySpan) bool {
+	parent := span.Parent()
+	return !parent.IsValid() || parent.IsRemote()
 }
 
 // OnStart implements SpanProcessor.
 func (f *idleTraceFilter) OnStart(ctx context.Context, span sdktrace.ReadWriteSpan) {
+	if isRoot(span) {
+		f.mu.Lock()
+		id := span.SpanContext().TraceID()
+		if f.open[id] == nil {
+			f.open[id] = new(openTrace)
+		}
+		f.open[id].roots++
+		f.mu.Unlock()
+	}
 	f.next.OnStart(ctx, span)
 }
 
-// OnEnd implements SpanProcessor. A span whose parent is remote is a root here.
+// OnEnd implements SpanProcessor.
 func (f *idleTraceFilter) OnEnd(span sdktrace.ReadOnlySpan) {
-	id := span.SpanContext().TraceID()
-	if parent := span.Parent(); parent.IsValid() && !parent.IsRemote() {
-		f.mu.Lock()
-		f.pending[id] = append(f.pending[id], span)
-		f.mu.Unlock()
+	if !isRoot(span) {
+		if !f.holdBack(span) {
+			f.next.OnEnd(span)
+		}
 		return
 	}
-	f.mu.Lock()
-	children := f.pending[id]
-	delete(f.pending, id)
-	f.mu.Unlock()
+	children := f.endRoot(span.SpanContext().TraceID())
 	if isIdle(span) {
 		return
 	}
@@ -49,6 +67,32 @@ func (f *idleTraceFilter) OnEnd(span sdktrace.ReadOnlySpan) {
 		f.next.OnEnd(child)
 	}
 	f.next.OnEnd(span)
+}
+
+// holdBack keeps a span until a root of its trace ends. It returns false if none is open: what
+// several requests share may end after the one that began it.
+func (f *idleTraceFilter) holdBack(span sdktrace.ReadOnlySpan) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	trace := f.open[span.SpanContext().TraceID()]
+	if trace == nil {
+		return false
+	}
+	trace.heldBack = append(trace.heldBack, span)
+	return true
+}
+
+// endRoot ends a root of a trace and returns the spans that were held back.
+func (f *idleTraceFilter) endRoot(id oteltrace.TraceID) []sdktrace.ReadOnlySpan {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	trace := f.open[id]
+	children := trace.heldBack
+	trace.heldBack = nil
+	if trace.roots--; trace.roots == 0 {
+		delete(f.open, id)
+	}
+	return children
 }
 
 func isIdle(span sdktrace.ReadOnlySpan) bool {
