@@ -15,8 +15,8 @@ type podSecurity struct {
 	denied      *prometheus.CounterVec
 	warnings    *prometheus.CounterVec
 
-	mu       sync.Mutex // guards clusters
-	clusters map[string]bool
+	mu       sync.Mutex        // guards clusters
+	clusters map[string]string // each name to itself
 }
 
 // Judged is the result of one deny policy's pod security evaluation.
@@ -58,20 +58,23 @@ const (
 )
 
 // cluster returns the label of a cluster: its name, or "other" for a long name and for
-// clusters beyond the bound.
+// clusters beyond the bound. The label is a copy: a name is a part of the body of a request,
+// which a series would keep in memory.
 func (p *podSecurity) cluster(name string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.clusters[name]:
-		return name
-	case len(p.clusters) >= maxClusters, len(name) > maxClusterName:
-		return "other"
-	case p.clusters == nil:
-		p.clusters = map[string]bool{}
+	if label, ok := p.clusters[name]; ok {
+		return label
 	}
-	p.clusters[name] = true
-	return name
+	if len(p.clusters) >= maxClusters || len(name) > maxClusterName {
+		return "other"
+	}
+	if p.clusters == nil {
+		p.clusters = make(map[string]string)
+	}
+	label := strings.Clone(name)
+	p.clusters[label] = label
+	return label
 }
 
 // Sink is where audit events go besides the log.
