@@ -57,13 +57,12 @@ type AssertionWitness struct {
 }
 
 // Verify verifies assertions by the active revision.
-func (c *Client) Verify(ctx context.Context, q *VerifyQuestion) (v Verdicts, err error) {
-	return v, c.ask(ctx, "/v1/verify", q, &v)
+func (c *Client) Verify(ctx context.Context, q *VerifyQuestion) (Verdicts, error) {
+	return answer[Verdicts](ctx, c, http.MethodPost, "/v1/verify", q)
 }
 
 // Assertions returns the verdicts of the assertions of the active revision. Its callers must be
 // auditors.
-func (c *Client) Assertions(ctx context.Context) (v Verdicts, err error) {
-	_, err = c.call(ctx, http.MethodGet, "/v1/assertions", nil, &v)
-	return v, err
+func (c *Client) Assertions(ctx context.Context) (Verdicts, error) {
+	return answer[Verdicts](ctx, c, http.MethodGet, "/v1/assertions", nil)
 }

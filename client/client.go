@@ -25,6 +25,7 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -35,6 +36,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	pathname "path"
 	"strconv"
 	"strings"
 	"time"
@@ -68,9 +70,9 @@ type Client struct {
 
 // New returns a client. It does not connect.
 func New(o Options) (*Client, error) {
-	at, err := url.Parse(o.URL)
-	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || at.RawQuery != "" || at.User != nil {
-		return nil, fmt.Errorf("the URL %q must be such as https://writ.example:8686", o.URL)
+	if !isBase(o.URL) {
+		// The error does not quote the URL, which may contain a password.
+		return nil, errors.New("the URL of the server must be such as https://writ.example:8686")
 	}
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 10*time.Second)
 	o.Attempts = cmp.Or(max(o.Attempts, 0), 4)
@@ -79,6 +81,15 @@ func New(o Options) (*Client, error) {
 		// A server of writ never redirects, and credentials must not follow one that does.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
+}
+
+// isBase reports whether an address is a scheme and a host, and perhaps a path.
+func isBase(address string) bool {
+	at, err := url.Parse(address)
+	if err != nil || at.Host == "" || at.User != nil || strings.ContainsAny(address, "?#") {
+		return false
+	}
+	return at.Scheme == "http" || at.Scheme == "https"
 }
 
 // Bounds of waits and answers.
@@ -173,10 +184,13 @@ func (c *Client) try(ctx context.Context, method, path string, body []byte, out 
 }
 
 func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	if !isClean(path) {
+		return nil, errors.New("a name is empty or has parts that would change the path of the request")
+	}
 	if deadline, ok := ctx.Deadline(); ok && method == http.MethodPost {
 		path += "?timeout=" + max(time.Until(deadline), time.Millisecond).String()
 	}
-	r, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(string(body)))
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -192,4 +206,29 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	return r, nil
+}
+
+// isClean reports whether a proxy that decodes and cleans a path leaves it as it is. A name of
+// a cluster such as ".." would ask about another one.
+func isClean(address string) bool {
+	plain, _, _ := strings.Cut(address, "?")
+	decoded, err := url.PathUnescape(plain)
+	return err == nil && pathname.Clean(decoded) == decoded
+}
+
+// answer asks a question, of which nil is none, and returns the answer: the zero value beside
+// an error.
+func answer[A any](ctx context.Context, c *Client, method, path string, question any) (A, error) {
+	var a, none A
+	var body []byte
+	if question != nil {
+		var err error
+		if body, err = json.Marshal(question); err != nil {
+			return none, err
+		}
+	}
+	if _, err := c.call(ctx, method, path, body, &a); err != nil {
+		return none, err
+	}
+	return a, nil
 }

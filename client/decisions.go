@@ -96,19 +96,16 @@ func batch[D any](ctx context.Context, c *Client, point string, n int, request f
 			return nil, fmt.Errorf("request %d: %w", i, err)
 		}
 	}
-	body, err := json.Marshal(sent)
+	type decisions struct{ Decisions []json.RawMessage }
+	got, err := answer[decisions](ctx, c, http.MethodPost, decisionsPath+point+"/batch", sent)
 	if err != nil {
 		return nil, err
 	}
-	var answer struct{ Decisions []json.RawMessage }
-	if _, err := c.call(ctx, http.MethodPost, decisionsPath+point+"/batch", body, &answer); err != nil {
-		return nil, err
-	}
-	if len(answer.Decisions) != n {
-		return nil, fmt.Errorf("the answer has %d decisions on %d requests", len(answer.Decisions), n)
+	if len(got.Decisions) != n {
+		return nil, fmt.Errorf("the answer has %d decisions on %d requests", len(got.Decisions), n)
 	}
 	items := make([]Item[D], n)
-	for i, text := range answer.Decisions {
+	for i, text := range got.Decisions {
 		var refused struct{ Error *InvalidRequest }
 		if err := json.Unmarshal(text, &refused); err != nil {
 			return nil, fmt.Errorf("read decision %d: %w", i, err)
@@ -141,9 +138,6 @@ type Status struct {
 }
 
 // Status returns the status of the server.
-func (c *Client) Status(ctx context.Context) (s Status, err error) {
-	if _, err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil {
-		return Status{}, err
-	}
-	return s, nil
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return answer[Status](ctx, c, http.MethodGet, "/v1/status", nil)
 }

@@ -54,11 +54,7 @@ type ChangeGroup struct {
 // nothing. The caller must be an auditor. An *Error with the status 422 has the Diagnostics
 // of documents with errors. A comparison takes as long as a reload: set Options.Timeout.
 func (c *Client) Diff(ctx context.Context, p *Proposal) (d Diff, err error) {
-	body, err := json.Marshal(p)
-	if err != nil {
-		return Diff{}, err
-	}
-	if _, err := c.call(ctx, http.MethodPost, "/v1/diff", body, &d.Report); err != nil {
+	if d.Report, err = answer[json.RawMessage](ctx, c, http.MethodPost, "/v1/diff", p); err != nil {
 		return Diff{}, err
 	}
 	if err := json.Unmarshal(d.Report, &d); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -121,18 +122,21 @@ func (c *Client) FilterAccess(ctx context.Context, r *AccessFilterRequest) (Filt
 	return c.filter(ctx, "/v1/filters/access", r.Target, r)
 }
 
+// filterAnswer is a filter as the server writes it.
+type filterAnswer struct {
+	Kind     FilterKind        `json:"kind"`
+	Exact    bool              `json:"exact"`
+	Query    json.RawMessage   `json:"query"`
+	Args     []json.RawMessage `json:"args"`
+	Requests []ListRequest     `json:"requests"`
+	Residual *UCASTNode        `json:"residual"`
+	Until    *time.Time        `json:"until"`
+	Revision string            `json:"revision"`
+}
+
 func (c *Client) filter(ctx context.Context, path, target string, question any) (Filter, error) {
-	var a struct {
-		Kind     FilterKind        `json:"kind"`
-		Exact    bool              `json:"exact"`
-		Query    json.RawMessage   `json:"query"`
-		Args     []json.RawMessage `json:"args"`
-		Requests []ListRequest     `json:"requests"`
-		Residual *UCASTNode        `json:"residual"`
-		Until    *time.Time        `json:"until"`
-		Revision string            `json:"revision"`
-	}
-	if err := c.ask(ctx, path, question, &a); err != nil {
+	a, err := answer[filterAnswer](ctx, c, http.MethodPost, path, question)
+	if err != nil {
 		return Filter{}, err
 	}
 	f := Filter{Kind: a.Kind, Exact: a.Exact, Requests: a.Requests, Residual: a.Residual, Revision: a.Revision}
@@ -149,11 +153,14 @@ func (c *Client) filter(ctx context.Context, path, target string, question any) 
 	switch {
 	case target == "kubernetes":
 	case target == "cel":
-		return f, json.Unmarshal(a.Query, &f.CEL)
+		err = json.Unmarshal(a.Query, &f.CEL)
 	case len(a.Query) > 0 && a.Query[0] == '"':
-		return f, json.Unmarshal(a.Query, &f.SQL)
+		err = json.Unmarshal(a.Query, &f.SQL)
 	case a.Kind != FilterAlways:
-		return f, json.Unmarshal(a.Query, &f.UCAST)
+		err = json.Unmarshal(a.Query, &f.UCAST)
+	}
+	if err != nil {
+		return Filter{}, err
 	}
 	return f, nil
 }
@@ -165,5 +172,6 @@ func argOf(text []byte) (any, error) {
 		return n, nil
 	}
 	var value any
-	return value, json.Unmarshal(text, &value)
+	err := json.Unmarshal(text, &value)
+	return value, err
 }

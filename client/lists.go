@@ -62,19 +62,16 @@ func (c *Client) OriginPolicies(ctx context.Context, namespace, name string) ([]
 }
 
 func originObjects[T any](ctx context.Context, c *Client, namespace, resource, name string) ([]T, error) {
-	path := "/api/" + originAPI + "/ns/" + url.PathEscape(namespace) + "/" + resource
+	path := originPath(namespace, resource)
 	if name != "" {
-		list := make([]T, 1)
-		if _, err := c.call(ctx, http.MethodGet, path+"/"+url.PathEscape(name), nil, &list[0]); err != nil {
+		one, err := answer[T](ctx, c, http.MethodGet, path+"/"+url.PathEscape(name), nil)
+		if err != nil {
 			return nil, err
 		}
-		return list, nil
+		return []T{one}, nil
 	}
-	var list struct{ Items []T }
-	if _, err := c.call(ctx, http.MethodGet, path, nil, &list); err != nil {
-		return nil, err
-	}
-	return list.Items, nil
+	list, err := answer[struct{ Items []T }](ctx, c, http.MethodGet, path, nil)
+	return list.Items, err
 }
 
 // GatewayPolicy is a policy on a gateway or a route, with its conditions over all paths.
@@ -97,11 +94,10 @@ type GatewayCondition struct {
 
 // GatewayPolicies lists the policies of a kind, such as AuthPolicy, with their conditions,
 // for auditors. An empty kind is all kinds.
-func (c *Client) GatewayPolicies(ctx context.Context, kind string) (list []GatewayPolicy, err error) {
+func (c *Client) GatewayPolicies(ctx context.Context, kind string) ([]GatewayPolicy, error) {
 	path := "/v1/effective"
 	if kind != "" {
 		path += "?kind=" + url.QueryEscape(kind)
 	}
-	_, err = c.call(ctx, http.MethodGet, path, nil, &list)
-	return list, err
+	return answer[[]GatewayPolicy](ctx, c, http.MethodGet, path, nil)
 }

@@ -75,8 +75,8 @@ type WhoCanApproval struct {
 }
 
 // WhoCan lists who may do something.
-func (c *Client) WhoCan(ctx context.Context, q *WhoCanQuestion) (w WhoCan, err error) {
-	return w, c.ask(ctx, "/v1/who-can", q, &w)
+func (c *Client) WhoCan(ctx context.Context, q *WhoCanQuestion) (WhoCan, error) {
+	return answer[WhoCan](ctx, c, http.MethodPost, "/v1/who-can", q)
 }
 
 // WhatCanQuestion asks what a subject may do. User or Groups are required. About others than
@@ -124,17 +124,8 @@ func (n *Namespaces) UnmarshalJSON(text []byte) error {
 }
 
 // WhatCan lists what a subject may do.
-func (c *Client) WhatCan(ctx context.Context, q *WhatCanQuestion) (w WhatCan, err error) {
-	return w, c.ask(ctx, "/v1/what-can", q, &w)
-}
-
-func (c *Client) ask(ctx context.Context, path string, question, answer any) error {
-	body, err := json.Marshal(question)
-	if err != nil {
-		return err
-	}
-	_, err = c.call(ctx, http.MethodPost, path, body, answer)
-	return err
+func (c *Client) WhatCan(ctx context.Context, q *WhatCanQuestion) (WhatCan, error) {
+	return answer[WhatCan](ctx, c, http.MethodPost, "/v1/what-can", q)
 }
 
 // EscalationsQuestion asks who may request which group, and who may approve that. Its
@@ -187,8 +178,9 @@ type EscalationTerms struct {
 
 // Escalations lists who may request which group, and who may approve that.
 func (c *Client) Escalations(ctx context.Context, q *EscalationsQuestion) ([]Escalation, error) {
-	var answer struct {
+	type escalations struct {
 		Escalations []Escalation `json:"escalations"`
 	}
-	return answer.Escalations, c.ask(ctx, "/v1/escalations", q, &answer)
+	a, err := answer[escalations](ctx, c, http.MethodPost, "/v1/escalations", q)
+	return a.Escalations, err
 }

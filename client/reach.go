@@ -118,9 +118,9 @@ func (c *Client) Reach(ctx context.Context, q ReachQuestion) (*Reach, error) {
 	if q.Paths != 0 {
 		values.Set("paths", strconv.Itoa(q.Paths))
 	}
-	r := new(Reach)
-	if _, err := c.call(ctx, http.MethodGet, "/v1/reach?"+values.Encode(), nil, r); err != nil {
+	r, err := answer[Reach](ctx, c, http.MethodGet, "/v1/reach?"+values.Encode(), nil)
+	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &r, nil
 }

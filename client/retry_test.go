@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -196,9 +197,69 @@ func TestURLs(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"https://writ.example:8686": true, "http://127.0.0.1:1/below/": true, "": false, "writ.example": false,
 		"ftp://writ.example": false, "https://user:secret@writ.example": false, "https://writ.example?a=b": false,
+		"https://writ.example?": false, "https://writ.example#a": false, "https://user:secret@writ.example:x": false,
 	} {
-		if _, err := New(Options{URL: text}); (err == nil) != ok {
+		_, err := New(Options{URL: text})
+		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+// A name that a proxy would take for a part of the path is not sent: the server would decide for
+// another cluster or namespace, or for none.
+func TestNamesStayInTheirPlace(t *testing.T) {
+	s, asked := answering(t, nil)
+	c, err := New(Options{URL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".", "..", "a/..", "../a", "a/../..", "/", "a//b"} {
+		if _, err := c.SubjectAccessReview(t.Context(), name, &SubjectAccessReview{User: "eve"}); err == nil {
+			t.Errorf("the cluster %q is sent", name)
+		}
+		if _, err := c.OriginRoles(t.Context(), name, "view"); err == nil {
+			t.Errorf("the namespace %q is sent", name)
+		}
+		if _, err := c.OriginRoles(t.Context(), "shop", name); err == nil {
+			t.Errorf("the role %q is sent", name)
+		}
+	}
+	if _, err := c.LocalSubjectAccessReview(t.Context(), "", &LocalSubjectAccessReview{}); err == nil {
+		t.Error("a review without a namespace is sent")
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+	if _, err := c.SubjectAccessReview(t.Context(), "prod eu/1..2", &SubjectAccessReview{User: "eve"}); err != nil {
+		t.Errorf("a name with a slash and dots: %v", err)
+	}
+}
+
+// Beside an error there is no part of an answer.
+func TestErrorsHaveNoAnswer(t *testing.T) {
+	const half = `{"kind":"always","query":5,"revision":"r","state":"verified","users":["eve"],"resources":[{}],"escalations":[{}],` +
+		`"groups":5,"warnings":5,"assertions":5}`
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(half))
+	}))
+	t.Cleanup(s.Close)
+	c, err := New(Options{URL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	answers := map[string]func() (any, error){
+		"FilterAccess": func() (any, error) { return c.FilterAccess(ctx, &AccessFilterRequest{Target: "cel"}) },
+		"Verify":       func() (any, error) { return c.Verify(ctx, &VerifyQuestion{}) },
+		"Assertions":   func() (any, error) { return c.Assertions(ctx) },
+		"WhoCan":       func() (any, error) { return c.WhoCan(ctx, &WhoCanQuestion{}) },
+		"WhatCan":      func() (any, error) { return c.WhatCan(ctx, &WhatCanQuestion{}) },
+	}
+	for name, answer := range answers {
+		if got, err := answer(); err == nil || !reflect.ValueOf(got).IsZero() {
+			t.Errorf("%s: got %+v and %v", name, got, err)
 		}
 	}
 }

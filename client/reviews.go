@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 )
@@ -153,16 +152,9 @@ func originPath(namespace, resource string) string {
 
 // review sends a review of a kind and returns its status.
 func review[S any](ctx context.Context, c *Client, path, kind, version string, spec any) (S, error) {
-	var none S
-	body, err := json.Marshal(map[string]any{"kind": kind, "apiVersion": version, "spec": spec})
-	if err != nil {
-		return none, err
-	}
-	var answer struct {
+	type reviewed struct {
 		Status S `json:"status"`
 	}
-	if _, err := c.call(ctx, http.MethodPost, path, body, &answer); err != nil {
-		return none, err
-	}
-	return answer.Status, nil
+	a, err := answer[reviewed](ctx, c, http.MethodPost, path, map[string]any{"kind": kind, "apiVersion": version, "spec": spec})
+	return a.Status, err
 }

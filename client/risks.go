@@ -91,9 +91,9 @@ func (c *Client) Risks(ctx context.Context, q RisksQuery) (*Risks, error) {
 	if q.Limit != 0 {
 		values.Set("limit", strconv.Itoa(q.Limit))
 	}
-	r := new(Risks)
-	if _, err := c.call(ctx, http.MethodGet, "/v1/risks?"+values.Encode(), nil, r); err != nil {
+	r, err := answer[Risks](ctx, c, http.MethodGet, "/v1/risks?"+values.Encode(), nil)
+	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &r, nil
 }
