@@ -216,7 +216,7 @@ func isClean(address string) bool {
 	return err == nil && pathname.Clean(decoded) == decoded
 }
 
-// answer asks a question, of which nil is none, and returns the answer: the zero value beside
+// answer sends a question, or no body if it is nil, and returns the answer: the zero value beside
 // an error.
 func answer[A any](ctx context.Context, c *Client, method, path string, question any) (A, error) {
 	var a, none A

@@ -236,7 +236,7 @@ func TestNamesStayInTheirPlace(t *testing.T) {
 	}
 }
 
-// Beside an error there is no part of an answer.
+// An error comes with the zero value, and not with a part of an answer.
 func TestErrorsHaveNoAnswer(t *testing.T) {
 	const half = `{"kind":"always","query":5,"revision":"r","state":"verified","users":["eve"],"resources":[{}],"escalations":[{}],` +
 		`"groups":5,"warnings":5,"assertions":5}`

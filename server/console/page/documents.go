@@ -176,16 +176,14 @@ func treeOf(files []console.File, current string, open []string) []node {
 	return top.Nodes
 }
 
-// folder is the last folder with a name, or a new one. Files are sorted, so it is the last
-// node if it is there.
+// folder is the folder with a name, or a new one. Files are sorted, so it is the last node if
+// it is there.
 func (n *node) folder(name string) *node {
-	for i := len(n.Nodes) - 1; i >= 0; i-- {
-		if n.Nodes[i].Folder && n.Nodes[i].Name == name {
-			return &n.Nodes[i]
-		}
+	last := len(n.Nodes) - 1
+	if last < 0 || !n.Nodes[last].Folder || n.Nodes[last].Name != name {
+		n.Nodes, last = append(n.Nodes, node{Name: name, Folder: true}), last+1
 	}
-	n.Nodes = append(n.Nodes, node{Name: name, Folder: true})
-	return &n.Nodes[len(n.Nodes)-1]
+	return &n.Nodes[last]
 }
 
 // crop leaves out the entries of a folder that are far from the current one. What is left

@@ -124,7 +124,8 @@ func inheritance(_ context.Context, q *question) (frame, error) {
 		c.Kinds = append(c.Kinds, piece.Option{Value: kind, Word: kind, Selected: kind == c.Kind})
 	}
 	for _, gateway := range topology.Gateways {
-		c.Gateways = append(c.Gateways, piece.Option{Value: gateway, Word: gateway, Selected: strings.HasPrefix(firstNode(topology), "Gateway/"+gateway)})
+		isShown := len(topology.Nodes) > 0 && topology.Nodes[0].Name == gateway // a gateway is its first node
+		c.Gateways = append(c.Gateways, piece.Option{Value: gateway, Word: gateway, Selected: isShown})
 	}
 	if len(topology.Nodes) > 0 {
 		c.Target = cmp.Or(c.Target, firstRule(topology))

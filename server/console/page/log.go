@@ -36,7 +36,7 @@ type entry struct {
 	// Until is when the decision ends, empty if it does not, and Via names the session through
 	// which it was made.
 	Until, Via string
-	Ask        string
+	Ask        string // empty for a request that has no form, or was not recorded
 	// Subject is the address of who asked; empty for a request without a user or group.
 	Subject string
 }
@@ -171,7 +171,10 @@ func entriesOf(decisions []console.Entry) []entry {
 	entries := make([]entry, 0, len(decisions))
 	for i := range decisions {
 		d := &decisions[i]
-		e := entry{Entry: *d, Badge: piece.Badge(d.Outcome), Who: who(d.Request), What: what(d.Request), In: namespaceOf(d.Request), Ask: askHref(d.Point, d.Request)}
+		e := entry{Entry: *d, Badge: piece.Badge(d.Outcome), Who: who(d.Request), What: what(d.Request), In: namespaceOf(d.Request)}
+		if string(d.Request) != "null" { // it was too long to be recorded
+			e.Ask = askHref(d.Point, d.Request)
+		}
 		if e.Badge == piece.Badge(console.Allow) && isPartial(d.Decision) {
 			e.Badge = piece.Badge(console.Partial)
 		}

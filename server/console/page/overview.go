@@ -93,8 +93,12 @@ func (c *overviewContent) denied() h.Node {
 		return piece.P("muted", h.Text("No request was denied. "), piece.A("/page/ask", h.Text("Ask")), h.Text(" whether one would be."))
 	}
 	return h.Table(h.Class("stacked"), h.Aria("label", "Last denied"), h.TBody(piece.Each(c.Denied, func(e *entry) h.Node {
-		return h.Tr(piece.Td("nowrap muted small", piece.Time(e.Time, piece.Clock, true)), piece.RowHead(piece.A(e.Ask, h.Strong(h.Text(e.Who)), h.Text(" "+e.What)), e.namespace()),
-			piece.Td("small where", piece.Place(e.Source)))
+		var asked h.Node = h.Group{h.Strong(h.Text(e.Who)), h.Text(" " + e.What)}
+		if e.Ask != "" {
+			asked = piece.A(e.Ask, asked)
+		}
+		return h.Tr(piece.Td("nowrap muted small", piece.Time(e.Time, piece.Clock, true)),
+			piece.RowHead(asked, e.namespace()), piece.Td("small where", piece.Place(e.Source)))
 	})))
 }
 
