@@ -33,7 +33,7 @@ func (r *Report) groups(c *comparison, of func(*Class) []string) []Group {
 		g := by[key]
 		g.title = r.titleOf(members[key], g.Change, g.Causes)
 		from := members[key][0].later(r.Now)
-		g.Title, g.Summary, g.Dangers = from+g.title.String(), from+g.title.sentence(), g.title.dangers()
+		g.Title, g.Summary, g.Dangers = from+g.title.String(), from+r.sentences(members[key], &g.title, g.Causes), g.title.dangers()
 		if !slices.ContainsFunc(members[key], func(k *Class) bool { return k.isFound(g.Change) }) {
 			g.Summary += possible
 		}
@@ -41,6 +41,52 @@ func (r *Report) groups(c *comparison, of func(*Class) []string) []Group {
 	}
 	slices.SortStableFunc(out, func(a, b Group) int { return a.title.compare(&b.title) })
 	return out
+}
+
+// fewSentences is how many sentences the summary of a group has at most.
+const fewSentences = 2
+
+// sentences states what a group is about. Subjects that do not all get or lose the same have a
+// sentence each if they are few: one sentence would state of each what holds for some.
+func (r *Report) sentences(classes []*Class, whole *title, causes []Cause) string {
+	shares := make(map[string][]string) // what subjects get or lose by all of the classes, wherever that is
+	who := make([]string, len(classes))
+	for i, k := range classes {
+		who[i] = statement.JSONText(r.who(k, whole.change))
+		for _, s := range r.changedBy(k, whole.change) {
+			phrase := s.Phrase(statement.All)
+			if k.Point != statement.PointAccess {
+				phrase = k.phrase(s, whole.change, statement.All)
+			}
+			shares[who[i]] = append(shares[who[i]], phrase)
+		}
+	}
+	text := make(map[string]string, len(shares))
+	for subjects, share := range shares {
+		text[subjects] = statement.JSONText(tables.Entries(share))
+	}
+	var parts [][]*Class
+	index := make(map[string]int)
+	for i, k := range classes {
+		n, isKnown := index[text[who[i]]]
+		if !isKnown {
+			n, index[text[who[i]]] = len(parts), len(parts)
+			parts = append(parts, nil)
+		}
+		parts[n] = append(parts[n], k)
+	}
+	switch {
+	case len(parts) == 1:
+		return whole.sentence()
+	case len(parts) > fewSentences:
+		return whole.sentence() + ", not each of them all of it"
+	}
+	var out []string
+	for _, part := range parts {
+		t := r.titleOf(part, whole.change, causes)
+		out = append(out, t.sentence())
+	}
+	return strings.Join(out, "; ")
 }
 
 // later states when a class begins that begins after the time of the comparison, as the

@@ -57,6 +57,11 @@ func TestSummaries(t *testing.T) {
 		a, b []string
 		want string
 	}{
+		"a smaller role, and a subject less": {
+			join(clusterRole("edit", `{verbs: [get], apiGroups: [""], resources: [pods, services]}`), bound("edit", []string{dev, account})),
+			join(read, bound("edit", []string{dev})),
+			"group dev can no longer get services in all namespaces; service account ci/a can no longer get pods, services in all namespaces",
+		},
 		"a binding": {[]string{edit}, join(edit, bound("edit", []string{"{kind: Group, name: system:authenticated}"}, "shop-prod")),
 			"group system:authenticated gets ClusterRole edit in shop-prod (7 verbs on 8 resources, with secrets, workloads, exec, delete and 1 more)"},
 		"a binding removed": {join(edit, bound("edit", []string{dev, account})), []string{edit},
