@@ -82,7 +82,8 @@ func newKubernetesAdmission(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.path, "path", o.path, "`folder` of static manifests on the machine of the API server")
 	f.StringVarP(&o.output, "output", "o", "", "`folder` to write into, or json; without it the policies are printed")
 	o.documents.Add(cmd)
-	cli.MarkCommandLineOnly(cmd, "cluster", "tenant", "max-subjects", "denials", "guard", "writer", "controller", "guard-namespace", "guard-gateways", "static", "path", "output")
+	cli.MarkCommandLineOnly(cmd, "cluster", "tenant", "max-subjects", "denials", "guard", "writer", "controller",
+		"guard-namespace", "guard-gateways", "static", "path", "output")
 	return cmd
 }
 
@@ -134,7 +135,9 @@ func (o *admissionOptions) make(ctx context.Context, s cli.Streams, args []strin
 
 func (o *admissionOptions) write(s cli.Streams, a *kubernetes.Admission) error {
 	if o.output == "json" {
-		return diag.WriteIndented(s.Out, map[string]any{"digest": a.Companion.Digest, "policies": a.Objects(), "refused": append([]companion.Refusal{}, a.Companion.Refused...)})
+		return diag.WriteIndented(s.Out, map[string]any{
+			"digest": a.Companion.Digest, "policies": a.Objects(), "refused": append([]companion.Refusal{}, a.Companion.Refused...),
+		})
 	}
 	files, err := a.Files()
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 )
 
 func newKubernetes(s cli.Streams) *cobra.Command {
-	return cli.Group("kubernetes config|doctor|admission", "Write and check the files that make an API server ask writ", "kubernetes has commands about writ beside a Kubernetes API server.",
+	return cli.Group("kubernetes config|doctor|admission",
+		"Write and check the files that make an API server ask writ",
+		"kubernetes has commands about writ beside a Kubernetes API server.",
 		newKubernetesConfig(s), newKubernetesDoctor(s), newKubernetesAdmission(s))
 }
 

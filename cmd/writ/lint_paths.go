@@ -67,7 +67,9 @@ func lintPaths(ctx context.Context, s cli.Streams, r *documents.Translation, at 
 			list = append(list, d)
 		}
 		list[n].Subjects = append(list[n].Subjects, p.Subject)
-		list[n].Message = fmt.Sprintf("%s, %s: %s can become a cluster administrator in %s: %s; by %s", list[n].Risk, p.Class, subjectsOf(list[n].Subjects), diag.Counted(len(p.Hops), "step"), key.text, first)
+		who, steps := subjectsOf(list[n].Subjects), diag.Counted(len(p.Hops), "step")
+		list[n].Message = fmt.Sprintf("%s, %s: %s can become a cluster administrator in %s: %s; by %s",
+			list[n].Risk, p.Class, who, steps, key.text, first)
 	}
 	for i := range list {
 		slices.Sort(list[i].Subjects)

@@ -22,7 +22,8 @@ func newVersion(s cli.Streams) *cobra.Command {
 			if format == "json" {
 				return diag.WriteIndented(s.Out, b)
 			}
-			_, err := fmt.Fprintf(s.Out, "writ %s\ncommit %s\nopa %s\n%s %s\n", b.Version, cmp.Or(b.Commit, "unknown"), b.OPA, b.Go, b.Platform)
+			commit := cmp.Or(b.Commit, "unknown")
+			_, err := fmt.Fprintf(s.Out, "writ %s\ncommit %s\nopa %s\n%s %s\n", b.Version, commit, b.OPA, b.Go, b.Platform)
 			return err
 		},
 	}

@@ -55,7 +55,8 @@ func (o *diffOptions) applying(cmd *cobra.Command, l *loader, at time.Time, note
 		if err != nil {
 			return nil, nil, err
 		}
-		*notes = append(*notes, fmt.Sprintf("%s applied to %s, %d of them new; %d pruned", diag.Counted(after.Added+after.Replaced, "document"), from[0].name, after.Added, after.Pruned))
+		count := diag.Counted(after.Added+after.Replaced, "document")
+		*notes = append(*notes, fmt.Sprintf("%s applied to %s, %d of them new; %d pruned", count, from[0].name, after.Added, after.Pruned))
 		b, err := l.loadSnapshot(ctx, "b", from[1], after.Snapshot)
 		return a, b, err
 	}, nil

@@ -284,7 +284,10 @@ func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (
 	if err != nil {
 		return nil, err
 	}
-	options := diff.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses, Details: o.details, AllTimes: o.allTimes}
+	options := diff.Options{
+		Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at,
+		MaxClasses: o.maxClasses, Details: o.details, AllTimes: o.allTimes,
+	}
 	if o.at == "" {
 		options.SetNow = func(t time.Time) { at = t }
 	}

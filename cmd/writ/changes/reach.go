@@ -101,7 +101,8 @@ func NewReach(s cli.Streams) *cobra.Command {
 	o.addFacts(cmd)
 	cli.FormatFlag(cmd, &o.format, "text", "json", "dot", "svg", "sarif")
 	o.documents.Add(cmd)
-	cli.MarkCommandLineOnly(cmd, "from", "to", "member", "class", "paths", "except", "system", "node-escape", "git-only", "in-cluster", "max-hops", "changes", "max-identities")
+	cli.MarkCommandLineOnly(cmd, "from", "to", "member", "class", "paths", "except", "system", "node-escape",
+		"git-only", "in-cluster", "max-hops", "changes", "max-identities")
 	return cmd
 }
 
@@ -178,8 +179,11 @@ func (l *loader) compareReach(ctx context.Context, report *diff.Report, a, b *di
 		if !ok {
 			return &diffError{Code: "no-documents", Message: side.Source + ": --reach requires documents; a built bundle has none"}
 		}
-		of[i] = reach.Options{World: side.World, Judge: side.Judge, Revision: side.Revision, Now: at, Class: reach.Possible,
-			MaxHops: reach.MaxHops, MaxChanges: reach.MaxChanges, MaxIdentities: reach.MaxIdentities, Rebuild: rebuild(l.documents, part, at), Containers: reach.Containers(part.Documents)}
+		of[i] = reach.Options{
+			World: side.World, Judge: side.Judge, Revision: side.Revision, Now: at, Class: reach.Possible,
+			MaxHops: reach.MaxHops, MaxChanges: reach.MaxChanges, MaxIdentities: reach.MaxIdentities,
+			Rebuild: rebuild(l.documents, part, at), Containers: reach.Containers(part.Documents),
+		}
 	}
 	return progress.Do(ctx, progress.Search, func(ctx context.Context) error {
 		paths, err := reach.Compare(ctx, of[0], of[1])

@@ -125,10 +125,14 @@ func (r *shrinking) work(ctx context.Context) (*shrink.Report, error) {
 	}
 	report := &shrink.Report{
 		Revision: r.before.side.Revision, Edits: []shrink.Edit{}, NotEdited: []shrink.NotEdited{},
-		Log: shrink.LogSummary{Events: read.Events, Replayed: read.Replayed, Skipped: read.Skipped, Uncertain: read.Uncertain, Window: read.Window, Spared: spared, Refused: refused[0], SpareRefused: refused[1]},
+		Log: shrink.LogSummary{
+			Events: read.Events, Replayed: read.Replayed, Skipped: read.Skipped, Uncertain: read.Uncertain, Window: read.Window,
+			Spared: spared, Refused: refused[0], SpareRefused: refused[1],
+		},
 	}
 	if days := report.Log.Days(); !r.force && (read.Replayed < r.minEvents || days < r.minDays) {
-		return nil, &diffError{Code: "short-log", Message: fmt.Sprintf("the log has %d events over %d days; --min-events %d and --min-days %d state how much is enough, --force accepts it", read.Replayed, days, r.minEvents, r.minDays)}
+		const short = "the log has %d events over %d days; --min-events %d and --min-days %d state how much is enough, --force accepts it"
+		return nil, &diffError{Code: "short-log", Message: fmt.Sprintf(short, read.Replayed, days, r.minEvents, r.minDays)}
 	}
 	last, err := r.choose(ctx)
 	if err != nil {

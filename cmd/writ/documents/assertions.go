@@ -24,14 +24,15 @@ func (d *Flags) Compiler(now func() time.Time) (*assertions.Compiler, error) {
 		return nil, err
 	}
 	var last *engine.Engine
-	return &assertions.Compiler{Settings: given, AllowEmpty: d.AllowEmpty, Activate: func(ctx context.Context, b *bundles.Bundle) (*diff.Side, error) {
+	activate := func(ctx context.Context, b *bundles.Bundle) (*diff.Side, error) {
 		e, err := Activate(ctx, b, engine.Options{Now: now, Last: last, Timeout: Patience})
 		if err != nil {
 			return nil, err
 		}
 		last = e
 		return SideOf(e), nil
-	}}, nil
+	}
+	return &assertions.Compiler{Settings: given, AllowEmpty: d.AllowEmpty, Activate: activate}, nil
 }
 
 // SideOf returns the revision of an engine for analyses.
@@ -91,7 +92,9 @@ func checkSet(ctx context.Context, s cli.Streams, set *assertions.Set) error {
 
 // Verify proves the assertions of a translation's documents by a bundle of it, at a time; nil
 // without assertions.
-func (d *Flags) Verify(ctx context.Context, s cli.Streams, b *bundles.Bundle, r *Translation, at time.Time, isIncluded func(id string) bool) (report *verify.Report, err error) {
+func (d *Flags) Verify(
+	ctx context.Context, s cli.Streams, b *bundles.Bundle, r *Translation, at time.Time, isIncluded func(id string) bool,
+) (report *verify.Report, err error) {
 	now := func() time.Time { return at }
 	set, err := d.Assertions(ctx, s, r, now)
 	if err != nil {

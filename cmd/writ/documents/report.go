@@ -68,7 +68,9 @@ const MaxShown = 200
 func (r *Translation) WriteDiagnostics(w io.Writer, format string) error {
 	switch format {
 	case "json":
-		return diag.WriteIndented(w, checkReport{diag.NewReport(r.List, r.silenced), skippedOf(r.Skipped), r.ignored(), r.Overridden, notesOf(r.Notes), r.conditions})
+		return diag.WriteIndented(w, checkReport{
+			diag.NewReport(r.List, r.silenced), skippedOf(r.Skipped), r.ignored(), r.Overridden, notesOf(r.Notes), r.conditions,
+		})
 	case "sarif":
 		return diag.WriteSARIF(w, r.List, r.silenced, cli.Version())
 	}

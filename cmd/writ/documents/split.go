@@ -20,7 +20,10 @@ import (
 // Split builds a bundle for each cluster, which is a folder below folder in the directory
 // dir: of the documents in that folder, and of those outside folder. It calls use with each
 // bundle, in the order of names. Errors are those of Build; warnings are left out.
-func (d *Flags) Split(ctx context.Context, s cli.Streams, dir, folder string, tests bool, o bundles.BuildOptions, use func(cluster string, b *bundles.Bundle, r *Translation) error) error {
+func (d *Flags) Split(
+	ctx context.Context, s cli.Streams, dir, folder string, tests bool, o bundles.BuildOptions,
+	use func(cluster string, b *bundles.Bundle, r *Translation) error,
+) error {
 	if err := CheckDirectory(dir); err != nil {
 		return err
 	}

@@ -23,7 +23,9 @@ import (
 
 // runTests runs the DecisionTests and the bundle's Rego tests. It returns an error if
 // they cannot run; failed tests are in the report.
-func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, span *progress.Span) (*testReport, error) {
+func runTests(
+	ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, span *progress.Span,
+) (*testReport, error) {
 	report, err := runDecisionTests(ctx, b, tests, filter, span)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,9 @@ func DecisionTests(ctx context.Context, b *bundles.Bundle, d *directory.Director
 	return failed, len(report.Cases), nil
 }
 
-func runDecisionTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, span *progress.Span) (*testReport, error) {
+func runDecisionTests(
+	ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, span *progress.Span,
+) (*testReport, error) {
 	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
 	var at time.Time // zero means the current time
 	e, err := documents.Activate(ctx, b, engine.Options{Now: func() time.Time {

@@ -16,8 +16,11 @@ import (
 const assertionPrefix = "assertions/"
 
 // addAssertions proves the assertions that a filter selects. Those that fail are failed tests.
-func (r *testReport) addAssertions(ctx context.Context, flags documents.Flags, s cli.Streams, b *bundles.Bundle, t *documents.Translation, filter *regexp.Regexp) error {
-	proven, err := flags.Verify(ctx, s, b, t, time.Now(), func(id string) bool { return filter.MatchString(assertionPrefix + id) })
+func (r *testReport) addAssertions(
+	ctx context.Context, flags documents.Flags, s cli.Streams, b *bundles.Bundle, t *documents.Translation, filter *regexp.Regexp,
+) error {
+	isIncluded := func(id string) bool { return filter.MatchString(assertionPrefix + id) }
+	proven, err := flags.Verify(ctx, s, b, t, time.Now(), isIncluded)
 	if err != nil || proven == nil {
 		return err
 	}

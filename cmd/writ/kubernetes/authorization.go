@@ -77,13 +77,15 @@ func readAuthorizer(c *syntax.Cursor) authorizer {
 		return a
 	}
 	a.timeout = durationOf(w, "timeout", 0)
-	a.authorized, a.denied = durationOf(w, "authorizedTTL", defaultAuthorizedTTL), durationOf(w, "unauthorizedTTL", defaultUnauthorizedTTL)
+	a.authorized = durationOf(w, "authorizedTTL", defaultAuthorizedTTL)
+	a.denied = durationOf(w, "unauthorizedTTL", defaultUnauthorizedTTL)
 	a.cacheAuthorized = true
 	if value, at := w.Boolean("cacheAuthorizedRequests", false); at != nil {
 		a.cacheAuthorized = value
 	}
 	w.Boolean("cacheUnauthorizedRequests", false)
-	a.review, a.conditionReview, a.failure = textOf(w, "subjectAccessReviewVersion"), textOf(w, "matchConditionSubjectAccessReviewVersion"), textOf(w, "failurePolicy")
+	a.review, a.conditionReview = textOf(w, "subjectAccessReviewVersion"), textOf(w, "matchConditionSubjectAccessReviewVersion")
+	a.failure = textOf(w, "failurePolicy")
 	if info := w.Mapping("connectionInfo"); info != nil {
 		a.connection, a.kubeconfig = textOf(info, "type"), textOf(info, "kubeConfigFile")
 		info.Done()

@@ -192,6 +192,7 @@ func TestDoctor(t *testing.T) {
 			c.doctor.Objects = []string{"deployments.apps"}
 			answer("/admin"+reviewSuffix, `{"kind":"SubjectAccessReview","status":{"allowed":false}}`)(t, c)
 		}, "error identity", "may not get deployments.apps"},
+		{"a user with a percent sign", func(_ *testing.T, c *chain) { c.doctor.Identities = []string{"50%d"} }, "ok identity", `"50%d" may get pods, namespaces`},
 		{"grants cannot be read", answer("/admin"+reviewSuffix, "403"), "warning identity", "is not known"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

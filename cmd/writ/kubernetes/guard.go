@@ -60,15 +60,24 @@ func (g *Guard) policy() companion.Slice {
 	return companion.Slice{Name: guardName, Policy: companion.Policy{
 		FailurePolicy: "Fail",
 		MatchConstraints: companion.Constraints{MatchPolicy: "Exact", ResourceRules: []companion.Rules{
-			all(g.groups(), "*/*"), all([]string{"admissionregistration.k8s.io"}, "*/*"), all([]string{"apiregistration.k8s.io"}, "apiservices"),
-			all([]string{"apiextensions.k8s.io"}, "customresourcedefinitions"), all([]string{""}, "configmaps", "secrets", "services"), all([]string{"apps"}, "deployments", "deployments/scale"),
+			all(g.groups(), "*/*"),
+			all([]string{"admissionregistration.k8s.io"}, "*/*"),
+			all([]string{"apiregistration.k8s.io"}, "apiservices"),
+			all([]string{"apiextensions.k8s.io"}, "customresourcedefinitions"),
+			all([]string{""}, "configmaps", "secrets", "services"),
+			all([]string{"apps"}, "deployments", "deployments/scale"),
 		}},
 		MatchConditions: []companion.Named{
-			{Name: "guarded", Expression: fmt.Sprintf(`request.resource.group in ["", "apps"] ? has(request.namespace) && request.namespace == %q && !(request.resource.resource == "configmaps" && has(request.name) && request.name in ["kube-root-ca.crt", %q]) : `+
-				`request.resource.group != "apiextensions.k8s.io" || (request.operation != "DELETE" && object.spec.group in %s) || (request.operation != "CREATE" && oldObject.spec.group in %s)`, g.Namespace, companion.ProbeName, groups, groups)},
+			{Name: "guarded", Expression: fmt.Sprintf(`request.resource.group in ["", "apps"] ? `+
+				`has(request.namespace) && request.namespace == %q && !(request.resource.resource == "configmaps" && `+
+				`has(request.name) && request.name in ["kube-root-ca.crt", %q]) : `+
+				`request.resource.group != "apiextensions.k8s.io" || (request.operation != "DELETE" && object.spec.group in %s) || `+
+				`(request.operation != "CREATE" && oldObject.spec.group in %s)`, g.Namespace, companion.ProbeName, groups, groups)},
 			{Name: "not-system", Expression: `!(request.userInfo.username == "system:apiserver" || ` +
-				`request.userInfo.username == "system:serviceaccount:kube-system:clusterrole-aggregation-controller" && request.operation == "UPDATE" && request.resource.resource == "clusterroles" || ` +
-				`request.userInfo.username in ["system:serviceaccount:kube-system:generic-garbage-collector", "system:serviceaccount:kube-system:namespace-controller"] && request.operation == "DELETE")`},
+				`request.userInfo.username == "system:serviceaccount:kube-system:clusterrole-aggregation-controller" && ` +
+				`request.operation == "UPDATE" && request.resource.resource == "clusterroles" || ` +
+				`request.userInfo.username in ["system:serviceaccount:kube-system:generic-garbage-collector", ` +
+				`"system:serviceaccount:kube-system:namespace-controller"] && request.operation == "DELETE")`},
 		},
 		Variables: companion.Requester(),
 		Validations: []companion.Validation{

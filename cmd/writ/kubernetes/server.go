@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -102,7 +101,10 @@ func (e *examination) examineIdentity(ctx context.Context, c *cluster.Connection
 		resource, group, _ := strings.Cut(name, ".")
 		body, err := json.Marshal(map[string]any{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-			"spec": map[string]any{"user": user, "groups": groups, "resourceAttributes": map[string]any{"verb": "get", "group": group, "version": "v1", "resource": resource}},
+			"spec": map[string]any{
+				"user": user, "groups": groups,
+				"resourceAttributes": map[string]any{"verb": "get", "group": group, "version": "v1", "resource": resource},
+			},
 		})
 		if err != nil {
 			panic(err) // strings
@@ -117,5 +119,5 @@ func (e *examination) examineIdentity(ctx context.Context, c *cluster.Connection
 				"%q may not get %s: denials that read them deny, and nothing that reads them allows", user, name)
 		}
 	}
-	passed(at, fmt.Sprintf("%q may get %s", user, strings.Join(resources, ", ")))
+	passed(at, "%q may get %s", user, strings.Join(resources, ", "))
 }
