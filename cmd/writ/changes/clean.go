@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
 )
 
 const expectHelp = `expect --clean removes entries from an ExpectedChanges document: those that fit
@@ -92,8 +93,11 @@ func removeEntries(file string, removed []bool) error {
 		return err
 	}
 	list := &document
-	for _, key := range []string{"", "spec", "changes"} {
-		if list = child(list, key); list == nil {
+	if len(document.Content) == 1 {
+		list = document.Content[0]
+	}
+	for _, key := range []string{"spec", "changes"} {
+		if list = documents.Member(list, key); list == nil {
 			return fmt.Errorf("%s: spec.changes not found", file)
 		}
 	}
@@ -113,17 +117,4 @@ func removeEntries(file string, removed []bool) error {
 		return err
 	}
 	return os.WriteFile(file, out.Bytes(), 0o644) //nolint:gosec // it is committed with the documents
-}
-
-// child returns the value of a key of a mapping, or the root of a document; nil without.
-func child(node *yaml.Node, key string) *yaml.Node {
-	if node.Kind == yaml.DocumentNode && key == "" && len(node.Content) == 1 {
-		return node.Content[0]
-	}
-	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == key {
-			return node.Content[i+1]
-		}
-	}
-	return nil
 }

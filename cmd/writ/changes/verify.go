@@ -2,6 +2,7 @@ package changes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -298,15 +299,9 @@ func (l *loader) assertions() (*assertions.Set, error) {
 
 // checkAssertions returns an error with the mistakes of assertions, if there are any.
 func (l *loader) checkAssertions(ctx context.Context, set *assertions.Set) error {
-	if err := set.Check(ctx); err != nil {
-		return err
+	err := documents.CheckSet(ctx, l.streams, set)
+	if found, ok := errors.AsType[*cli.Finding](err); ok {
+		return &diffError{Code: "bad-assertions", Message: found.Text, Diagnostics: inputDiagnostics("assertions", set.List.Sorted())}
 	}
-	list := set.List.Sorted()
-	if !list.HasErrors() {
-		return nil
-	}
-	if err := diag.WriteText(l.streams.Err, list, diag.TextOptions{Color: cli.Colours(l.streams.Err), Most: documents.MaxShown}); err != nil {
-		return err
-	}
-	return &diffError{Code: "bad-assertions", Message: documents.Summary(list), Diagnostics: inputDiagnostics("assertions", list)}
+	return err
 }

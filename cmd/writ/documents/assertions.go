@@ -52,10 +52,10 @@ func (d *Flags) Assertions(ctx context.Context, s cli.Streams, r *Translation, n
 		if err != nil {
 			return nil, err
 		}
-		return set, checkSet(ctx, s, set)
+		return set, CheckSet(ctx, s, set)
 	}
 	set := assertions.Of(r.Result.Directory.Documents(), r.snapshot, compiler.Compile)
-	return set, checkSet(ctx, s, set)
+	return set, CheckSet(ctx, s, set)
 }
 
 // CheckAssertions adds what the assertions of a directory refer to and what is not there to the
@@ -76,7 +76,8 @@ func (d *Flags) CheckAssertions(ctx context.Context, r *Translation) error {
 	return nil
 }
 
-func checkSet(ctx context.Context, s cli.Streams, set *assertions.Set) error {
+// CheckSet checks what assertions refer to. Mistakes are written to standard error, and a finding.
+func CheckSet(ctx context.Context, s cli.Streams, set *assertions.Set) error {
 	if err := set.Check(ctx); err != nil {
 		return err
 	}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -134,16 +134,7 @@ func aggregatedRoles(d *directory.Directory) map[string]bool {
 
 // compareSources orders "file:line" by file and then by number.
 func compareSources(a, b string) int {
-	fileA, lineA := splitSource(a)
-	fileB, lineB := splitSource(b)
-	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(lineA, lineB))
-}
-
-func splitSource(source string) (file string, line int) {
-	at := strings.LastIndexByte(source, ':')
-	if at < 0 {
-		return source, 0
-	}
-	line, _ = strconv.Atoi(source[at+1:])
-	return source[:at], line
+	x, _ := diag.ParseSource(a)
+	y, _ := diag.ParseSource(b)
+	return x.Compare(y)
 }
