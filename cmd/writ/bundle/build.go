@@ -170,7 +170,9 @@ func (o *buildOptions) carry(ctx context.Context, s cli.Streams, b *bundles.Bund
 
 // formNote returns a note for a path whose name does not show that it is a tarball.
 func formNote(path string) string {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".tgz") {
+	info, err := os.Stat(path)
+	isNamed := strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".tgz")
+	if err != nil || !info.Mode().IsRegular() || isNamed {
 		return ""
 	}
 	return " (a tarball; name " + path + "/ for a folder)"

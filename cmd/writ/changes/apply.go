@@ -25,8 +25,11 @@ func (o *diffOptions) addApply(cmd *cobra.Command) {
 	cli.MarkCommandLineOnly(cmd, "apply", "prune")
 }
 
+// loading loads two revisions.
+type loading func(context.Context, [2]input) (a, b *diff.Side, _ error)
+
 // applying returns how two revisions are loaded if the second one is applied to the first.
-func (o *diffOptions) applying(cmd *cobra.Command, l *loader, at time.Time, notes *[]string) (func(context.Context, [2]input) (a, b *diff.Side, _ error), error) {
+func (o *diffOptions) applying(cmd *cobra.Command, l *loader, at time.Time, notes *[]string) (loading, error) {
 	var prune []documents.Prune
 	for _, text := range o.prune {
 		p, err := documents.ParsePrune(text)

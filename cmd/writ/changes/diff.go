@@ -274,7 +274,8 @@ func (o *diffOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (
 		}
 	}
 	l := &loader{documents: &o.documents, streams: s, now: func() time.Time { return at }}
-	load, notes := l.loadBoth, []string(nil)
+	var load loading = l.loadBoth
+	var notes []string
 	if o.apply {
 		if load, err = o.applying(cmd, l, at, &notes); err != nil {
 			return nil, err

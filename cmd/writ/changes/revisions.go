@@ -60,7 +60,8 @@ func inputs(cmd *cobra.Command, args []string) ([2]input, error) {
 
 // revisionRange reports whether the arguments are REV1..REV2 [FOLDER].
 func revisionRange(args []string) (revisions, folder string, ok bool) {
-	if !strings.Contains(args[0], "..") || documents.Exists(args[0]) || strings.Contains(args[0], "/..") || strings.HasPrefix(args[0], "..") {
+	isPath := documents.Exists(args[0]) || strings.Contains(args[0], "/..") || strings.HasPrefix(args[0], "..")
+	if isPath || !strings.Contains(args[0], "..") {
 		return "", "", false
 	}
 	if len(args) == 2 {
@@ -284,13 +285,16 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.
 }
 
 // translate returns the bundle of documents that were read with some diagnostics.
-func (l *loader) translate(ctx context.Context, side string, in input, snapshot source.Snapshot, list diag.List) (_ *bundles.Bundle, count int, _ error) {
+func (l *loader) translate(
+	ctx context.Context, side string, in input, snapshot source.Snapshot, list diag.List,
+) (_ *bundles.Bundle, count int, _ error) {
 	if l.translator == nil {
 		given, err := l.documents.Settings()
 		if err != nil {
 			return nil, 0, err
 		}
-		l.translator = translator.New(translator.Options{Settings: given, AllowEmpty: l.documents.AllowEmpty || l.allowEmpty, Reads: l.reads})
+		allowEmpty := l.documents.AllowEmpty || l.allowEmpty
+		l.translator = translator.New(translator.Options{Settings: given, AllowEmpty: allowEmpty, Reads: l.reads})
 	}
 	var result *translator.Result
 	if !list.HasErrors() {
@@ -307,7 +311,8 @@ func (l *loader) translate(ctx context.Context, side string, in input, snapshot 
 		failed := &diffError{Code: notCompiled, Message: fmt.Sprintf("%s: %s", in.name, documents.Summary(list))}
 		failed.Diagnostics = inputDiagnostics(side, list)
 		fmt.Fprintf(l.streams.Err, "%s: %s\n", side, diag.Line(in.name))
-		if err := diag.WriteText(l.streams.Err, list, diag.TextOptions{Color: cli.Colours(l.streams.Err), Most: documents.MaxShown}); err != nil {
+		how := diag.TextOptions{Color: cli.Colours(l.streams.Err), Most: documents.MaxShown}
+		if err := diag.WriteText(l.streams.Err, list, how); err != nil {
 			return nil, 0, err
 		}
 		return nil, 0, failed

@@ -231,6 +231,9 @@ func (r *shrinking) finish(report *shrink.Report) error {
 // spoolLogs returns logs that can be read several times: standard input is stored in a file.
 func spoolLogs(names []string, in io.Reader) (files []string, remove func(), err error) {
 	remove = func() {}
+	if first := slices.Index(names, "-"); first >= 0 && slices.Contains(names[first+1:], "-") {
+		return nil, remove, errors.New("only one --log can be standard input")
+	}
 	for _, name := range names {
 		if name == "-" {
 			file, err := os.CreateTemp("", "writ-log-*")

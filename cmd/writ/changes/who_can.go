@@ -308,7 +308,8 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 	if o.namespace == "" && !o.all && vocabulary.IsNamespaced(resource) {
 		fmt.Fprintln(s.Err, "note: only requests without a namespace were looked at: "+whereElse)
 	}
-	noteUnknown(s.Err, "verb", args[0], vocabulary.Near(args[0], vocabulary.AnyVerbs), slices.Concat(vocabulary.URLVerbs, vocabulary.AnyVerbs))
+	verbs := slices.Concat(vocabulary.URLVerbs, vocabulary.AnyVerbs)
+	noteUnknown(s.Err, "verb", args[0], vocabulary.Near(args[0], vocabulary.AnyVerbs), verbs)
 	known := vocabulary.Resources([]string{"*"})
 	noteUnknown(s.Err, "resource", resource, vocabulary.NearResource(resource, known), known)
 	return cli.Print(s.Out, answer.Table())

@@ -85,7 +85,8 @@ func Apply(base, applied Part, prune []Prune, now time.Time) (*Application, erro
 	before := byFile(base.Documents)
 	var files []source.File
 	replacesModule := func(f source.File) bool {
-		return strings.HasSuffix(f.Path, ".rego") && slices.ContainsFunc(applied.Snapshot.Files, func(other source.File) bool { return other.Path == f.Path })
+		hasPath := func(other source.File) bool { return other.Path == f.Path }
+		return strings.HasSuffix(f.Path, ".rego") && slices.ContainsFunc(applied.Snapshot.Files, hasPath)
 	}
 	isCluster := slices.ContainsFunc(base.Snapshot.Origins, func(o source.Origin) bool { return o.Cluster })
 	for _, file := range base.Snapshot.Files {

@@ -179,7 +179,8 @@ func (d *Flags) Snapshot(ctx context.Context, in io.Reader, dirs []string) (sour
 func AreFiles(args []string) bool {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
-		missing := errors.Is(err, os.ErrNotExist) && source.IsDocument(arg) && !strings.HasPrefix(arg, diag.ObjectPrefix) && !strings.Contains(arg, "://")
+		isRemote := strings.HasPrefix(arg, diag.ObjectPrefix) || strings.Contains(arg, "://")
+		missing := errors.Is(err, os.ErrNotExist) && source.IsDocument(arg) && !isRemote
 		if arg == "-" || !missing && (err != nil || info.IsDir() || isPipe(arg) || IsBundle(arg)) {
 			return false
 		}
