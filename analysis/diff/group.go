@@ -47,18 +47,18 @@ func (r *Report) groups(c *comparison, of func(*Class) []string) []Group {
 const fewSentences = 2
 
 // sentences states what a group is about. Subjects that do not all get or lose the same have a
-// sentence each if they are few: one sentence would state of each what holds for some.
+// sentence each if they are few: one sentence would state of each what holds for some. At other
+// points than access, a summary is one sentence.
 func (r *Report) sentences(classes []*Class, whole *title, causes []Cause) string {
 	shares := make(map[string][]string) // what subjects get or lose by all of the classes, wherever that is
 	who := make([]string, len(classes))
 	for i, k := range classes {
-		who[i] = statement.JSONText(r.who(k, whole.change))
+		if k.Point != statement.PointAccess {
+			return whole.sentence()
+		}
+		who[i] = statement.JSONText(tables.Entries(r.who(k, whole.change)))
 		for _, s := range r.changedBy(k, whole.change) {
-			phrase := s.Phrase(statement.All)
-			if k.Point != statement.PointAccess {
-				phrase = k.phrase(s, whole.change, statement.All)
-			}
-			shares[who[i]] = append(shares[who[i]], phrase)
+			shares[who[i]] = append(shares[who[i]], s.Phrase(statement.All))
 		}
 	}
 	text := make(map[string]string, len(shares))
