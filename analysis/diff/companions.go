@@ -40,6 +40,7 @@ func (t *transition) other(d *side) string {
 type alike struct {
 	condition statement.Condition
 	place     *statement.Place
+	namespace string // empty unless the condition reads it
 	holder    string
 }
 
@@ -79,13 +80,16 @@ func (d *side) companion(s *statement.Statement, exceptions []*statement.Stateme
 			of = statement.NewPlaces(slices.Concat([]*statement.Statement{s}, exceptions, before(g.against.other, t)))
 			places[string(t.Rank)] = of
 		}
-		place := of.Of(cmp.Or(s.Namespace, t.Namespace))
+		place, namespace := of.Of(cmp.Or(s.Namespace, t.Namespace)), ""
+		if t.ReadsNamespace() {
+			namespace = t.Namespace
+		}
 		for _, q := range t.Subjects {
 			if found != nil && (first != "" || found.affected[q]) || d.filter.subject != "" && q != d.filter.subject {
 				continue
 			}
 			own := d.against(s, t, q)
-			key := alike{t.Condition, place, holderOf(q, first)}
+			key := alike{t.Condition, place, namespace, holderOf(q, first)}
 			fits, isKnown := known[key]
 			if !isKnown || len(own) > 0 {
 				r := d.find([]*statement.Statement{s, t}, slices.Concat(place.Left[1:], own), distinct(first, q)...)

@@ -57,11 +57,28 @@ type fit byte
 const (
 	never fit = iota
 	always
-	byLabels // of the namespace
+	byLabels   // of the namespace
+	bySelector // which may contradict the namespace
 )
 
 // ReadsNamespace reports whether the condition treats some namespaces in another way.
-func (s *Statement) ReadsNamespace() bool { return s.Condition.filter() != nil }
+func (s *Statement) ReadsNamespace() bool {
+	return s.Condition.filter() != nil || len(s.selectedNamespaces()) > 0
+}
+
+// selectedNamespaces are those that a restriction requires of the object.
+func (s *Statement) selectedNamespaces() (out []string) {
+	o, ok := s.Rule().(*OriginRule)
+	if !ok || o.Restrictions == nil {
+		return nil
+	}
+	for _, e := range o.Restrictions.Select {
+		if e.Key == "metadata.namespace" {
+			out = append(out, *e.Value)
+		}
+	}
+	return out
+}
 
 func (s *Statement) fitIn(namespace string) fit {
 	if s.Namespace != "" && s.Namespace != namespace {
@@ -69,6 +86,8 @@ func (s *Statement) fitIn(namespace string) fit {
 	}
 	f := s.Condition.filter()
 	switch {
+	case f == nil && slices.ContainsFunc(s.selectedNamespaces(), func(selected string) bool { return selected != namespace }):
+		return bySelector
 	case f == nil, len(f.Patterns) > 0 && matchGlobs(f.Patterns, namespace):
 		return always
 	case len(f.Terms) > 0:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -304,7 +305,21 @@ var ranks = []byte{0, 1, 2, 3, 4, 5, 6}
 // FirstStep is the first step of bindings.
 const FirstStep = tables.StepClusterDeny
 
-const extensionPackage = "writ.extensions."
+// references finds the documents that a module reads outside its own package, with the
+// extension of those that name one. All others may be of any: they are imports of all
+// extensions, have a variable in the name, or are words of a comment.
+var references = regexp.MustCompile(`\bdata\b(?:\.writ\.extensions\.(\w+))?`)
+
+// referred returns the extensions that a module may call; isAny states that it may call all.
+func referred(module string) (list []string, isAny bool) {
+	for _, found := range references.FindAllStringSubmatch(module, -1) {
+		if found[1] == "" {
+			return nil, true
+		}
+		list = append(list, found[1])
+	}
+	return list, false
+}
 
 // code returns the source of an extension and of every module that it names.
 func (w *World) code(name string) string {
@@ -319,8 +334,10 @@ func (w *World) code(name string) string {
 func (w *World) modulesOf(name string) []string {
 	found := []string{name}
 	for i := 0; i < len(found); i++ {
+		named, isAny := referred(w.Revision.Modules[found[i]])
 		for _, other := range slices.Sorted(maps.Keys(w.Revision.Modules)) {
-			if strings.Contains(w.Revision.Modules[found[i]], extensionPackage+other) && !slices.Contains(found, other) {
+			first, _, _ := strings.Cut(other, ".")
+			if (isAny || slices.Contains(named, first)) && !slices.Contains(found, other) {
 				found = append(found, other)
 			}
 		}

@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,21 +16,19 @@ var kubernetesVerbs = []string{"create", "delete", "deletecollection", "get", "l
 // extensionFolder is the folder of extensions in a bundle.
 const extensionFolder = "writ/extensions/"
 
-var extensionName = regexp.MustCompile(`(?m)^package writ\.extensions\.([\w.]+)`)
-
 // Tables implements decision.Policies.
 func (e *Engine) Tables() *tables.Revision { return &e.stated }
 
 // statedBy returns what a bundle states for questions that no decision answers.
 func statedBy(b *bundles.Bundle) tables.Revision {
 	r := tables.Revision{Tables: b.Tables, Features: b.Features, Modules: make(map[string]string), Verbs: verbsOf(b)}
-	for name, content := range b.Files {
-		if !strings.HasPrefix(name, extensionFolder) || path.Ext(name) != ".rego" || bundles.IsTest(name) {
+	for _, name := range slices.Sorted(maps.Keys(b.Files)) { // several files may be of one package
+		inside, isExtension := strings.CutPrefix(name, extensionFolder)
+		if !isExtension || path.Ext(name) != ".rego" || bundles.IsTest(name) {
 			continue
 		}
-		if found := extensionName.FindSubmatch(content); found != nil {
-			r.Modules[string(found[1])] += string(content)
-		}
+		extension := strings.ReplaceAll(path.Dir(inside), "/", ".")
+		r.Modules[extension] += string(b.Files[name])
 	}
 	return r
 }
