@@ -69,7 +69,7 @@ func (t *Table) Row(ctx context.Context, principals []string) ([]Cell, error) {
 // conditions in the same places differ in their names alone.
 func (a *Asker) cellLike(ctx context.Context, c *column, own []*statement.Statement, principals []string) (Cell, error) {
 	own = slices.DeleteFunc(slices.Clone(own), func(s *statement.Statement) bool { return !c.f.fits(c.Question, s) })
-	key, ok := a.likeness(c.Question, own)
+	key, ok := a.likeness(c.Question, c.f.deny, own, principals...)
 	if like, found := c.alike[key]; ok && found {
 		like.Request = by(principals, like.Request)
 		return like, nil

@@ -191,11 +191,11 @@ func (p *potentials) verdict(ctx context.Context, s *supposed) (string, error) {
 	}
 	own := slices.DeleteFunc(p.boundTo(place.Question, principals, false), doesNotFit)
 	brought := slices.DeleteFunc(p.World.Sessions().Supposed(&s.Session), doesNotFit)
-	like, isLike := p.likeness(place.Question, slices.Concat(own, brought))
+	deny := slices.Concat(place.f.deny, brought)
+	like, isLike := p.likeness(place.Question, deny, slices.Concat(own, brought)) // the session may override pod security
 	if known, ok := place.verdicts[like]; ok && isLike {
 		return known, nil
 	}
-	deny := slices.Concat(place.f.deny, brought)
 	a := Asker{World: p.World, Judge: p.judge(s), Now: p.Now}
 	subject, err := a.subject(ctx, place.Question, deny, own, principals)
 	p.q.cut = p.q.cut || place.cut

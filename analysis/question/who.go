@@ -82,10 +82,11 @@ type fitting struct {
 }
 
 // place is a condition that bindings share, everywhere or in one namespace: where the
-// namespace is open, what fits in one fits in all.
+// namespace is open, what fits in one fits in all, unless the condition reads it.
 type place struct {
 	condition  statement.Condition
 	namespaced bool
+	namespace  string // empty unless the condition reads it
 }
 
 // fit returns the statements of deny policies that fit the question.
@@ -102,7 +103,10 @@ func (q *Question) fit(deny []*statement.Statement) *fitting {
 
 // fits reports whether a statement of a binding fits the question.
 func (f *fitting) fits(q *Question, s *statement.Statement) bool {
-	key := place{s.Condition, s.Namespace != ""}
+	key := place{condition: s.Condition, namespaced: s.Namespace != ""}
+	if s.ReadsNamespace() {
+		key.namespace = s.Namespace
+	}
 	fits, ok := f.known[key]
 	if !ok {
 		fits = q.mayFit(s) && q.find([]*statement.Statement{s}, nil, nil) != nil
@@ -288,7 +292,7 @@ func (a *Asker) via(ctx context.Context, q *Question, f *fitting, p string) ([]V
 // principals whose statements have the same conditions in the same places differ in the
 // principal alone, so that one of them is computed and decided by the engine.
 func (a *Asker) subjectLike(ctx context.Context, q *Question, f *fitting, p string, known map[string]*Subject) (*Subject, error) {
-	key, ok := a.likeness(q, f.by[p])
+	key, ok := a.likeness(q, f.deny, f.by[p], p)
 	if !ok {
 		return a.subject(ctx, q, f.deny, f.by[p], []string{p})
 	}
@@ -309,13 +313,21 @@ func (a *Asker) subjectLike(ctx context.Context, q *Question, f *fitting, p stri
 	return &out, nil
 }
 
-// likeness identifies the conditions and places of statements. It returns false if one of
-// them may read the user of a request, or if a session may override pod security for its user.
-func (a *Asker) likeness(q *Question, own []*statement.Statement) (string, bool) {
-	if deny := tables.Of[*tables.Deny](a.World.Revision.Tables); deny != nil && len(deny.Escalations) > 0 && q.facts["pod"] != nil {
-		return "", false
-	}
+// likeness identifies the conditions and places of statements of some principals. It returns
+// false if one of them may read the user of a request, or if a session may override pod security
+// for its user.
+func (a *Asker) likeness(q *Question, deny, own []*statement.Statement, principals ...string) (string, bool) {
 	var key strings.Builder
+	readsPods := (q.open["pod"] || q.facts["pod"] != nil) && slices.ContainsFunc(deny, (*statement.Statement).ReadsPod)
+	if readsPods && len(a.World.Overrides()) > 0 {
+		hasSession := func(p string) bool { return len(a.World.Sessions().Of(p)) > 0 }
+		if len(principals) == 0 || slices.ContainsFunc(principals, hasSession) {
+			return "", false
+		}
+		for _, e := range a.World.Escalations() {
+			fmt.Fprintf(&key, "%t ", statement.MayOverride(e, principals))
+		}
+	}
 	for _, s := range own {
 		if s.Opaque != "" || s.ReadsUser() {
 			return "", false
@@ -427,12 +439,14 @@ func (a *Asker) allowed(ctx context.Context, q *Question, t *statement.Statement
 	if r == nil {
 		return nil, unsure, nil
 	}
-	found, err = a.probe(ctx, r, t)
-	return found, unsure || isCode(t) || slices.ContainsFunc(exceptions, isCode), err
+	if found, err = a.probe(ctx, r, t); found != nil || err != nil {
+		return found, false, err
+	}
+	found, err = a.passing(ctx, q, t, exceptions, principals)
+	return found, unsure || isCode(t) || slices.ContainsFunc(exceptions, isCode) || slices.ContainsFunc(exceptions, q.mayPass), err
 }
 
-// isCode reports whether an expression or an extension decides whether a statement fits:
-// for pods every outcome has a variant.
+// isCode reports whether an expression or an extension decides whether a statement fits.
 func isCode(s *statement.Statement) bool { return s.Opaque != "" && s.Opaque != statement.WhyPod }
 
 // probe returns the first variant of a request that the engine allows.

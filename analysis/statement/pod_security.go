@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -132,8 +131,8 @@ func PodOf(factors map[string]int, labels map[string]string) map[string]any {
 	return pod
 }
 
-// PodsOf returns pods that pod security tells apart: without a risk factor, with each one, with
-// all, and with each set of labels that it exempts.
+// PodsOf returns pods that pod security tells apart: without a risk factor, with each set of
+// labels that it exempts, with each risk factor, and with all.
 func PodsOf(w *World) []map[string]any {
 	all := make(map[string]int)
 	for _, s := range w.Deny {
@@ -143,9 +142,26 @@ func PodsOf(w *World) []map[string]any {
 			}
 		}
 	}
-	out := []map[string]any{PodOf(nil, nil), PodOf(all, nil)}
+	out := []map[string]any{PodOf(nil, nil)}
+	for _, labels := range w.ExemptLabels() {
+		out = append(out, PodOf(nil, labels))
+	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, PodOf(map[string]int{name: 1}, nil))
 	}
-	return append(out, elements.Map(w.ExemptLabels(), func(labels map[string]string) map[string]any { return PodOf(nil, labels) })...)
+	return append(out, PodOf(all, nil))
+}
+
+// MayOverride reports whether some principals are of a group that an escalation allows.
+func MayOverride(e *tables.Escalation, principals []string) bool {
+	return slices.ContainsFunc(principals, func(p string) bool {
+		group, isGroup := strings.CutPrefix(p, GroupPrefix)
+		return isGroup && slices.Contains(e.Groups, group)
+	})
+}
+
+// MayPass reports whether the thresholds of a statement of pod security let some pod pass. It
+// panics for others.
+func (s *Statement) MayPass() bool {
+	return slices.ContainsFunc(s.PodSecurity().Thresholds, func(t tables.Threshold) bool { return t.Action != OutcomeDeny })
 }

@@ -317,7 +317,8 @@ func (s *Search) candidates(at stage, r *Request, not []*Statement) []candidate 
 	case stageSelected:
 		return s.selectorCandidates(r)
 	case stageIssuer:
-		return texts(v.issuers.All("", otherIssuer), func(r *Request, s string) { r.Issuer = s })
+		other := unlike(otherIssuer, v.issuers.seen)
+		return texts(v.issuers.All("", other), func(r *Request, s string) { r.Issuer = s })
 	}
 	return v.nodeCandidates(r)
 }
@@ -511,7 +512,7 @@ func (s *Search) fieldCandidates(r *Request) []candidate {
 		covered = append(covered, path, path+".x")
 	}
 	if len(covered) > 0 {
-		covered = append(covered, OtherWord)
+		covered = append(covered, s.Values.otherField())
 	}
 	covered = slices.DeleteFunc(covered, func(path string) bool {
 		one := *r
@@ -525,6 +526,18 @@ func (s *Search) fieldCandidates(r *Request) []candidate {
 	out := make([]candidate, 0, len(sets))
 	for _, fields := range sets {
 		out = append(out, func(r *Request) { r.Fields = fields })
+	}
+	return out
+}
+
+// otherField returns a path that no rule names, nor any parent of it.
+func (v *Values) otherField() string { return unlike(OtherWord, v.fields.seen) }
+
+// unlike returns a word, or one that begins with it, which is not among some words.
+func unlike(word string, among map[string]bool) string {
+	out := word
+	for n := 1; among[out]; n++ {
+		out = fmt.Sprintf("%s-%d", word, n)
 	}
 	return out
 }
@@ -561,7 +574,8 @@ func (v *Values) nodeCandidates(r *Request) []candidate {
 		if !isNode {
 			own = "node-1"
 		}
-		pairs = append(pairs, [2]string{own, own}, [2]string{own, "node-2"})
+		another := unlike("node-2", map[string]bool{own: true})
+		pairs = append(pairs, [2]string{own, own}, [2]string{own, another})
 	}
 	out := make([]candidate, 0, len(pairs))
 	for _, pair := range pairs {

@@ -20,8 +20,8 @@ func Variants(w *World, r *Request, t *Statement, limit int) []map[string]any {
 	out := []map[string]any{base}
 	if isPod(r) && r.Subresource != "" || rule.IsStream(r.Verb) {
 		if _, given := base["pod"]; !given {
-			for _, labels := range append([]map[string]string{nil}, w.ExemptLabels()...) {
-				out = append(out, With(base, "pod", PodOf(nil, labels)))
+			for _, pod := range PodsOf(w) {
+				out = append(out, With(base, "pod", pod))
 			}
 		}
 	}
