@@ -122,9 +122,11 @@ func (e *UnusedEntries) line() string {
 	return fmt.Sprintf("%s: no event needed %s", ruleName(e.Kind, e.Namespace, e.Name, e.Rule, e.Source), strings.Join(parts, "; "))
 }
 
-func (e *UnusedEntries) id() ruleID { return ruleID{e.Kind, e.Namespace, e.Name, e.Rule, ""} }
+func (e *UnusedEntries) id() ruleID {
+	return ruleID{e.Kind, e.Namespace, e.Name, e.Rule, e.Source, ""}
+}
 
-func (w *Wide) id() ruleID { return ruleID{w.Kind, w.Namespace, w.Name, w.Rule, w.Field} }
+func (w *Wide) id() ruleID { return ruleID{w.Kind, w.Namespace, w.Name, w.Rule, w.Source, w.Field} }
 
 // mergeFields sets what the rules of two shards did not need. A rule that decided no event
 // of one shard, as idle states, has what it did not need in the other one.

@@ -58,16 +58,18 @@ type counter struct {
 	uses             []fieldUse        // by those fields
 }
 
-// ruleID identifies a rule of a role or deny policy, a field of one, or a document.
+// ruleID identifies a rule of a role or deny policy, a field of one, or a document. Roles of
+// Kubernetes and of Origin may have one kind and name; where they are written tells them apart.
 type ruleID struct {
 	kind, namespace, name string
 	rule                  int
+	source                string
 	field                 string
 }
 
 func (i ruleID) compare(o ruleID) int {
 	return cmp.Or(strings.Compare(i.kind, o.kind), strings.Compare(i.namespace, o.namespace), strings.Compare(i.name, o.name),
-		i.rule-o.rule, strings.Compare(i.field, o.field))
+		i.rule-o.rule, strings.Compare(i.source, o.source), strings.Compare(i.field, o.field))
 }
 
 func newUsage(w *statement.World) *usage {
@@ -100,7 +102,7 @@ func (u *usage) use(r *record, after statement.Verdict) {
 			m.Role = &decision.RoleRef{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
 		}
 		number, _ := m.Rule.(float64)
-		id := ruleID{m.Role.Kind, m.Role.Namespace, m.Role.Name, int(number), ""}
+		id := ruleID{m.Role.Kind, m.Role.Namespace, m.Role.Name, int(number), m.Source, ""}
 		c := u.used[id]
 		if c == nil {
 			c = new(counter)
@@ -111,7 +113,7 @@ func (u *usage) use(r *record, after statement.Verdict) {
 			continue
 		}
 		if c.decided++; c.decided == 1 {
-			c.fields = u.world.FieldsOf(id.kind, id.namespace, id.name, id.rule)
+			c.fields = u.world.FieldsOf(id.kind, id.namespace, id.name, id.rule, id.source)
 		}
 		c.useFields(q)
 	}
@@ -129,15 +131,16 @@ func (u *usage) report(earlier *statement.World) *Unused {
 	out, before, boundBefore := newUnused(), make(map[ruleID][]statement.Rule), make(map[ruleID]bool)
 	if earlier != nil {
 		for r := range earlier.Rules() {
-			at := ruleID{r.Kind, r.Namespace, r.Name, 0, ""}
+			at := ruleID{kind: r.Kind, namespace: r.Namespace, name: r.Name}
 			before[at] = append(before[at], r)
 		}
 		for b := range earlier.Bindings() {
-			boundBefore[ruleID{b.Kind, b.Namespace, b.Name, 0, ""}] = true
+			boundBefore[ruleID{kind: b.Kind, namespace: b.Namespace, name: b.Name}] = true
 		}
 	}
 	for r := range u.world.Rules() {
-		if roles.IsBootstrap(r.Source) || earlier != nil && !slices.ContainsFunc(before[ruleID{r.Kind, r.Namespace, r.Name, 0, ""}], r.Same) {
+		was := before[ruleID{kind: r.Kind, namespace: r.Namespace, name: r.Name}]
+		if roles.IsBootstrap(r.Source) || earlier != nil && !slices.ContainsFunc(was, r.Same) {
 			continue
 		}
 		rule := UnusedRule{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Rule: r.Rule, Source: r.Source}
@@ -154,8 +157,11 @@ func (u *usage) report(earlier *statement.World) *Unused {
 	out.sort()
 	listed := make(map[ruleID]bool)
 	for b, subjects := range u.world.Bindings() {
-		at := ruleID{b.Kind, b.Namespace, b.Name, 0, ""}
-		if listed[at] || earlier != nil && !boundBefore[at] || roles.IsBootstrap(b.Source) || slices.ContainsFunc(subjects, func(p string) bool { return u.seen[p] }) {
+		at := ruleID{kind: b.Kind, namespace: b.Namespace, name: b.Name}
+		isYoung := earlier != nil && !boundBefore[at]
+		isHeld := slices.ContainsFunc(subjects, func(p string) bool { return u.seen[p] })
+		at.source = b.Source
+		if isYoung || isHeld || listed[at] || roles.IsBootstrap(b.Source) {
 			continue
 		}
 		listed[at] = true
@@ -165,20 +171,25 @@ func (u *usage) report(earlier *statement.World) *Unused {
 }
 
 func (u *Unused) sort() {
-	u.Rules, u.Entries, u.Wide = sortByID(u.Rules, (*UnusedRule).id), sortByID(u.Entries, (*UnusedEntries).id), sortByID(u.Wide, (*Wide).id)
+	u.Rules = sortByID(u.Rules, (*UnusedRule).id)
+	u.Entries = sortByID(u.Entries, (*UnusedEntries).id)
+	u.Wide = sortByID(u.Wide, (*Wide).id)
 }
 
-// sortByID sorts rows. Of two for one rule, those of roles of Kubernetes and of Origin with one name, one is
-// kept.
+// sortByID sorts rows. Of two for one rule, such as those of two roles on one line, one is kept.
 func sortByID[T any](list []T, id func(*T) ruleID) []T {
 	compare := func(a, b T) int { return id(&a).compare(id(&b)) }
 	slices.SortStableFunc(list, compare)
 	return slices.CompactFunc(list, func(a, b T) bool { return compare(a, b) == 0 })
 }
 
-func (r *UnusedRule) id() ruleID { return ruleID{r.Kind, r.Namespace, r.Name, r.Rule, ""} }
+func (r *UnusedRule) id() ruleID {
+	return ruleID{r.Kind, r.Namespace, r.Name, r.Rule, r.Source, ""}
+}
 
-func (b *UnusedBinding) id() ruleID { return ruleID{b.Kind, b.Namespace, b.Name, 0, ""} }
+func (b *UnusedBinding) id() ruleID {
+	return ruleID{b.Kind, b.Namespace, b.Name, 0, b.Source, ""}
+}
 
 // merge returns what neither shard used. Nil is that of no shard.
 func (u *Unused) merge(o *Unused) *Unused {

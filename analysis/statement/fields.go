@@ -22,12 +22,16 @@ type Field struct {
 // equals its value, or all that cover it.
 func (f *Field) Used(r *Request) []string {
 	value := f.Value(r)
-	for _, entry := range f.Entries {
+	if slices.Contains(f.Entries, value) {
+		return []string{value}
+	}
+	covering := slices.DeleteFunc(slices.Clone(f.Entries), func(entry string) bool { return !f.covers(entry, r) })
+	for _, entry := range covering {
 		if strings.EqualFold(entry, value) {
 			return []string{entry}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(f.Entries), func(entry string) bool { return !f.covers(entry, r) })
+	return covering
 }
 
 // fields returns the lists of a rule, none for pod security and impersonation.

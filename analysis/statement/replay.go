@@ -21,7 +21,7 @@ const maxFacts = 256
 
 // FactsOf returns the facts of the point access that statements of some revisions read.
 func FactsOf(worlds ...*World) Facts {
-	v, out := Values{}, Facts{Fields: [][]string{{}, {OtherWord}}, Complete: true}
+	v, out := Values{}, Facts{Complete: true}
 	for _, w := range worlds {
 		for _, role := range w.Access.Roles.All() {
 			for i := range role.Origin { // a PolicyRule reads none
@@ -41,6 +41,7 @@ func FactsOf(worlds ...*World) Facts {
 		sets := of.labels.Sets(of.labels.Keys)
 		*of.into = sets[:min(len(sets), maxFacts)]
 	}
+	out.Fields = [][]string{{}, {v.otherField()}}
 	for _, path := range v.fields.Values {
 		out.Fields = append(out.Fields, []string{path})
 	}
@@ -158,15 +159,18 @@ func appendRules(to []Rule, role *tables.Role) []Rule {
 	return to
 }
 
-// FieldsOf returns the lists of a rule of a role or deny policy that decides.
-func (w *World) FieldsOf(kind, namespace, name string, rule int) []Field {
+// FieldsOf returns the lists of a rule of a role or deny policy that decides. Its source tells
+// apart roles of one kind and name.
+func (w *World) FieldsOf(kind, namespace, name string, rule int, source string) []Field {
 	rules := w.denials()
 	for _, family := range []string{tables.FamilyKubernetes, tables.FamilyOrigin} {
 		if role := w.Access.Roles.Find(tables.RoleKey(family, namespace, name)); role != nil {
 			rules = appendRules(rules, role)
 		}
 	}
-	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Kind == kind && r.Name == name && r.Rule == rule })
+	i := slices.IndexFunc(rules, func(r Rule) bool {
+		return r.Kind == kind && r.Name == name && r.Rule == rule && r.Source == source
+	})
 	if i < 0 {
 		return nil
 	}
