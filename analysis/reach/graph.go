@@ -53,6 +53,7 @@ type node struct {
 	sorted   bool            // the arcs are in order
 	hasHops  bool            // it is a set of hops, not of identities
 	admin    map[string]bool // the namespaces where it may be an administrator; nil before it is asked
+	isAdmin  map[string]bool // the namespaces where it is one or not, as far as it is asked
 }
 
 // arc leads to a node. It has no hop if the node is one of a set.

@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,7 +76,21 @@ func (g *goal) reached(n *node) bool {
 	case i.sink || i.holds(statement.GroupPrefix+masters):
 		return true
 	}
-	return n.mayAdminister(g.namespace) && n.world.isAllowed(i, g.request())
+	return n.mayAdminister(g.namespace) && n.administers(g.namespace)
+}
+
+// administers reports whether a node is allowed everything in a namespace, or in the cluster.
+func (n *node) administers(namespace string) bool {
+	if n.isAdmin == nil {
+		n.isAdmin = make(map[string]bool)
+	}
+	is, known := n.isAdmin[namespace]
+	if !known {
+		g := goal{namespace: namespace}
+		is = n.world.isAllowed(n.identity, g.request())
+		n.isAdmin[namespace] = is
+	}
+	return is
 }
 
 // request is the request of an administrator, nil for another goal.
@@ -101,10 +116,17 @@ func (n *node) mayAdminister(namespace string) bool {
 	return n.admin[""] || n.admin[namespace]
 }
 
-// isAllowed reports whether an identity is allowed a request without further facts.
+// isAllowed reports whether an identity is allowed a request without further facts. Where an
+// expression or a session may decide, the documents do; if they cannot, statements.
 func (w *world) isAllowed(i *Identity, object map[string]any) bool {
 	for _, r := range i.checked(object) {
-		if found, _ := w.decisive(r, principalsOf(r)); found == nil || found.Effect != statement.OutcomeAllow {
+		found, exact := w.decisive(r, principalsOf(r))
+		isAllowed := found != nil && found.Effect == statement.OutcomeAllow
+		if !exact || w.sealed {
+			v, err := w.decide(context.Background(), statement.PointAccess, statement.Encode(r)) // one decision is short
+			isAllowed = err == nil && v.Outcome == statement.OutcomeAllow || err != nil && isAllowed
+		}
+		if !isAllowed {
 			return false
 		}
 	}

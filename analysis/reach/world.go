@@ -203,7 +203,7 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 			return verdict{name: k.Names[0]}, nil
 		}
 	}
-	key, hasKey := w.likeness(i, fits, &t, anyName, stated)
+	key, hasKey := w.likeness(i, fits, denials, &t, anyName, stated)
 	if v, ok := w.known[key]; ok && hasKey {
 		return v, nil
 	}
@@ -228,12 +228,17 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 }
 
 // likeness identifies what decides a target. It returns false if that is not known.
-func (w *world) likeness(i *Identity, fits []*statement.Statement, t *target, anyName bool, stated map[string]any) (string, bool) {
+func (w *world) likeness(i *Identity, fits, denials []*statement.Statement, t *target, anyName bool, stated map[string]any) (string, bool) {
 	if w.sealed {
 		return "", false
 	}
 	var key strings.Builder
 	fmt.Fprintf(&key, "%v %v %q %q %s", *t, anyName, i.Session, i.Escalation, statement.JSONText(stated))
+	if slices.ContainsFunc(denials, (*statement.Statement).ReadsPod) {
+		for _, e := range w.Escalations() {
+			fmt.Fprintf(&key, " %t", statement.MayOverride(e, i.Principals()))
+		}
+	}
 	for _, s := range fits {
 		switch {
 		case s.Opaque != "":
