@@ -270,21 +270,24 @@ func (s *Set) Run(ctx context.Context, in *verify.Input, base *Base) (*verify.Re
 
 // fitsPath reports whether a path fits a pattern in which "**" is any depth.
 func fitsPath(pattern, name string) bool {
-	parts, names := strings.Split(pattern, "/"), strings.Split(name, "/")
-	var fits func(i, j int) bool
-	fits = func(i, j int) bool {
-		switch {
-		case i == len(parts):
-			return j == len(names)
-		case parts[i] == "**":
-			return fits(i+1, j) || j < len(names) && fits(i, j+1)
-		case j == len(names):
-			return false
+	names := strings.Split(name, "/")
+	// fits states of how many of the first names the parts so far fit.
+	fits := make([]bool, len(names)+1)
+	fits[0] = true
+	for part := range strings.SplitSeq(pattern, "/") {
+		next := make([]bool, len(names)+1)
+		g, problem, _ := tables.ParsePathGlob(part)
+		for n := range next {
+			switch {
+			case part == "**":
+				next[n] = fits[n] || n > 0 && next[n-1]
+			case n > 0:
+				next[n] = fits[n-1] && problem == "" && g.Match(names[n-1])
+			}
 		}
-		g, problem, _ := tables.ParsePathGlob(parts[i])
-		return problem == "" && g.Match(names[j]) && fits(i+1, j+1)
+		fits = next
 	}
-	return fits(0, 0)
+	return fits[len(names)]
 }
 
 // Documents returns those of documents that have assertions.

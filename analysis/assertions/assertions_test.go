@@ -202,3 +202,25 @@ func TestOnly(t *testing.T) {
 		t.Error("a pattern that is not closed is accepted")
 	}
 }
+
+// Depths without end in a pattern take no time, and each stands for any number of folders.
+func TestManyDepths(t *testing.T) {
+	files := map[string]string{"roles.yaml": roles, "a/b/c/d/e/f/g/h/i/j.yaml": binding("b", "shop", "u")}
+	deep := strings.TrimSuffix(strings.Repeat("**/", 80), "/")
+	for pattern, want := range map[string]string{
+		deep + "/k.yaml": verify.Vacuous, deep + "/j.yaml": verify.Fails, "a/**/j.yaml": verify.Fails, "a/*/j.yaml": verify.Vacuous,
+	} {
+		files["assert.yaml"] = document(fmt.Sprintf("independent: {documents: %q}, of: {verb: get, resource: pods, namespace: shop}", pattern))
+		r := open(t, files)
+		if err := r.set.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		report, err := r.set.Verify(t.Context(), r.side, nil, now, func(time.Time) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := report.Assertions[0].Verdict; got != want {
+			t.Errorf("%s: got %s, want %s", pattern, got, want)
+		}
+	}
+}
