@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/analysis/diff"
+	"github.com/writ-policy/writ/tests/revisions"
 )
 
 // bound returns bindings of a ClusterRole in namespaces, none for the whole cluster.
@@ -192,6 +193,38 @@ func TestEveryRuleIsListed(t *testing.T) {
 		}
 		if binding := fmt.Sprintf("RoleBinding n%03d/b", i); !strings.Contains(markdown, binding) {
 			t.Fatalf("%s is missing", binding)
+		}
+	}
+}
+
+// A title names every place and every subresource that a rule has.
+func TestTitlesAreWhole(t *testing.T) {
+	denial := func(rule string) []string {
+		return []string{fmt.Sprintf("{%s, metadata: {name: d}, spec: {rules: [%s]}}", denies, rule)}
+	}
+	session := func(cluster string) string {
+		return fmt.Sprintf(`{kind: BreakglassSession, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: s-%s, namespace: bg}, spec: {cluster: %s, user: u, grantedGroup: dev},`+
+			` status: {state: Approved, approvedAt: "2026-03-01T00:00:00Z", expiresAt: "2026-03-01T10:00:00Z"}}`, cluster, cluster)
+	}
+	grant := allowed("r", `{verbs: [get], apiGroups: [""], resources: [pods]}`, "dev")
+	clock := &revisions.Clock{Time: revisions.Hour(1)}
+	for name, row := range map[string]struct {
+		a, b  []string
+		wants []string
+	}{
+		"subresources": {nil, denial(`{verbs: [get], apiGroups: [""], resources: [pods/exec, secrets], subresources: [status, scale]}`), []string{"get pods/exec, secrets/status, secrets/scale "}},
+		"namespaces":   {nil, denial(`{verbs: [get], apiGroups: [""], resources: [pods], namespaces: {patterns: ["a-*"], selectorTerms: [{matchLabels: {env: prod}}]}}`), []string{"a-* or by label"}},
+		"clusters":     {grant, append(slices.Clone(grant), session("c1"), session("c2")), []string{"cluster c1", "cluster c2"}},
+	} {
+		report, err := diff.Compare(t.Context(), clock.At(t, row.a), clock.At(t, row.b), diff.Options{Now: clock.Time})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := report.Text(10, true)
+		for _, want := range row.wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is not in\n%s", name, want, text)
+			}
 		}
 	}
 }

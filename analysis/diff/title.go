@@ -154,7 +154,7 @@ func joinRules(list []*statement.JSON) []*statement.JSON {
 			out = append(out, s)
 			continue
 		}
-		key := statement.JSONText([]any{rule.Verbs, rule.ResourceNames, s.Namespace})
+		key := statement.JSONText([]any{rule.Verbs, rule.ResourceNames, s.Namespace, s.Session, s.Issuer, s.AppliesTo})
 		if into := by[key]; into != nil {
 			into.Resources = tables.Entries(slices.Concat(into.Resources, rule.Resources))
 			continue

@@ -155,6 +155,10 @@ func withSubresources(resources, subresources []string) []string {
 	}
 	var out []string
 	for _, resource := range resources {
+		if strings.Contains(resource, "/") { // it has its own
+			out = append(out, resource)
+			continue
+		}
 		for _, sub := range subresources {
 			out = append(out, strings.TrimSuffix(resource+"/"+sub, "/"))
 		}

@@ -276,6 +276,8 @@ func (s *JSON) Place(most int) string {
 	}
 	switch n := row.Namespaces; {
 	case n == nil:
+	case n.Patterns != nil && n.SelectorTerms != nil:
+		parts = append(parts, "namespace "+joinTo(n.Patterns, most)+" or by label")
 	case n.Patterns != nil:
 		parts = append(parts, "namespace "+joinTo(n.Patterns, most))
 	default:
