@@ -161,7 +161,8 @@ func (m *Model) isClusterWide(b *binding) bool {
 
 const versionOrigin = "writ.dev/v1"
 
-var undecidedRule = regexp.MustCompile(`^(\w+) (?:([^/ ]+)/)?(\S+) rule (\d+): .* undecidable`)
+// undecidedRule reads a warning. The name of a binding may have spaces.
+var undecidedRule = regexp.MustCompile(`^(\w+) (?:([^/ ]+)/)?(.+?) rule (\d+): .* undecidable`)
 
 // undecided returns the rules of which a decision states that a restriction is undecidable.
 func (u *Use) undecided(e replay.Event) []grant {
