@@ -145,3 +145,34 @@ func TestInexactClassesListPrincipals(t *testing.T) {
 		})
 	}
 }
+
+// Who holds no named principal is a user whom no document names, whatever users documents name.
+func TestUnnamedUsersAreNotNamed(t *testing.T) {
+	grant := []string{
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*']}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [{kind: User, name: unnamed}]}",
+	}
+	denial := fmt.Sprintf(`{%s, metadata: {name: d}, spec: {rules: [{verbs: [get], apiGroups: ["*"], resources: [secrets]}]}}`, denies)
+	var got []string
+	for _, c := range compare(t, grant, append(slices.Clone(grant), denial)).Classes {
+		for _, transition := range c.Transitions {
+			got = append(got, fmt.Sprint(transition.From, " ", transition.To, " ", transition.Witness.Request["user"]))
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"allow deny unnamed", "none deny unnamed-1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A view of a group takes a user, who is not one that another policy names.
+func TestViewsOfGroupsAreThoseOfUnnamedUsers(t *testing.T) {
+	policy := func(name, subjects, effect string) string {
+		return fmt.Sprintf("{apiVersion: clusterpulse.io/v1alpha1, kind: MonitorAccessPolicy, metadata: {name: %s, namespace: ops}, spec: {identity: {subjects: {%s}}, access: {effect: %s},"+
+			" scope: {clusters: {rules: [{selector: {matchNames: [c1]}}]}}}}", name, subjects, effect)
+	}
+	stop := policy("stop", "users: [unnamed]", "Deny")
+	if report := compare(t, []string{stop}, []string{stop, policy("view", "groups: [dev]", "Allow")}); len(report.Classes) == 0 {
+		t.Error("got no class, want one of the group")
+	}
+}

@@ -65,6 +65,7 @@ type comparison struct {
 	o       Options
 	judges  judges
 	classes []*class
+	nobody  string // a user whom no revision names
 	// listed and unlisted count affected principals of the report.
 	listed, unlisted int
 	unlike           map[string]bool // names of documents that differ; nil until it is asked for
@@ -80,7 +81,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	wholeA, wholeB := *a, *b
 	wholeA.World, wholeB.World = a.World.Whole(), b.World.Whole()
 	a, b = &wholeA, &wholeB
-	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}}
+	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}, nobody: statement.Nobody(a.World, b.World)}
 	c.routed = sync.OnceValues(func() (_, _ map[Cause]string) { return gatewayDocuments(a.World), gatewayDocuments(b.World) })
 	points := c.points()
 	times := c.times(points)
@@ -156,7 +157,16 @@ func (c *comparison) add(list ...*class) error {
 // side returns one direction: the statements of x that y lacks.
 func (c *comparison) side(x, y *space, xName, yName, point, none string) *side {
 	return &side{x: x, y: y, xName: xName, yName: yName, point: point, none: none,
-		filter: filter{c.o.Subject, c.o.Namespace}, ctx: c.ctx, judges: c.judges}
+		filter: filter{c.o.Subject, c.o.Namespace}, ctx: c.ctx, judges: c.judges, nobody: c.nobody}
+}
+
+// requestOf is statement.RequestOf, with a user whom no revision names where it needs one.
+func requestOf(nobody, point string, principals []string) (statement.Request, bool) {
+	r, ok := statement.RequestOf(point, principals)
+	if r.IsUnnamed(principals) {
+		r.User = nobody
+	}
+	return r, ok
 }
 
 // access compares the point access.

@@ -165,7 +165,7 @@ func (c *comparison) tryAlone(k *class, t *transition) {
 	}
 	candidates = tables.Entries(candidates)
 	for _, p := range candidates[:min(len(candidates), maxAlone)] {
-		base, _ := statement.RequestOf(k.point, []string{p})
+		base, _ := requestOf(c.nobody, k.point, []string{p})
 		object := maps.Clone(t.request)
 		delete(object, "groups")
 		delete(object, "serviceAccount")

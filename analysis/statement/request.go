@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -146,6 +147,23 @@ func RequestOf(point string, principals []string) (r Request, ok bool) {
 		r.User = unnamed // groups alone are not a principal there
 	}
 	return r, users <= 1
+}
+
+// IsUnnamed reports whether a request of RequestOf has a user that none of the principals is.
+func (r *Request) IsUnnamed(principals []string) bool {
+	return r.User == unnamed && !slices.Contains(principals, UserPrefix+unnamed)
+}
+
+// Nobody returns a user whom none of some revisions names.
+func Nobody(worlds ...*World) string {
+	user := unnamed
+	isNamed := func(w *World) bool {
+		return w.Names(UserPrefix+user) || slices.Contains(w.Sessions().Users(), UserPrefix+user)
+	}
+	for n := 1; slices.ContainsFunc(worlds, isNamed); n++ {
+		user = fmt.Sprintf("%s-%d", unnamed, n)
+	}
+	return user
 }
 
 // textMap returns the text members of an object, nil if the value is not an object.
