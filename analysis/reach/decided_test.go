@@ -62,3 +62,28 @@ func TestEscalationsAreThoseOfAGroup(t *testing.T) {
 		}
 	}
 }
+
+// Where any name will do, one is asked for that no denial is about, or that a rule is about.
+func TestNamesAreChosen(t *testing.T) {
+	const bound = `{"apiVersion": "writ.dev/v1", "kind": "RoleBinding", "metadata": {"name": "r", "namespace": "shop"}, "roleRef": {"namespace": "master", "name": "r"}, "userNames": ["u"]}
+---
+{"apiVersion": "writ.dev/v1", "kind": "Role", "metadata": {"name": "r", "namespace": "master"}, "rules": [{"verbs": ["exec", "update"], "resourceKinds": ["Pod"]`
+	const denial = `}]}
+---
+{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": {"name": "d"}, "spec": {"rules": [{"verbs": ["*"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["o*", "unlisted"]}]}}`
+	for name, text := range map[string]string{
+		"a pattern of a denial": bound + denial,
+		"a name of a rule":      bound + `, "attributeRestrictions": {"fieldsSelect": ["metadata.name=web"]}}]}`,
+	} {
+		documents := parse(t, text)
+		o := options(t, documents, revisions.Of(t, texts(t, documents)))
+		o.From, o.To, o.GitOnly = []string{"user:u"}, []string{"user:system:serviceaccount:shop:default"}, true
+		report, err := reach.Find(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Paths) != 1 || report.Paths[0].Class != reach.Assumed {
+			t.Errorf("%s: got paths %+v, want one that is assumed", name, report.Paths)
+		}
+	}
+}

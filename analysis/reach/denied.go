@@ -16,6 +16,7 @@ import (
 // is decided by statements.
 func Denied(ctx context.Context, o Options, report *Report) ([]Path, error) {
 	o.From, o.To = slices.Clone(o.From), slices.Clone(o.To)
+	o.standIn = standInFor(o.World)
 	served := newWorld(o.World, &o, nil)
 	if o.Judge != nil {
 		served.engine = o.Judge

@@ -79,7 +79,7 @@ func (x *expansion) writings(edge, group, resource, namespace string, known func
 	names := []string{best.name}
 	if best.verb != "create" {
 		a.verbs = edits
-		if best.name != standIn {
+		if best.name != x.g.o.standIn {
 			names = x.namesOf(target{verb: best.verb, group: group, resource: resource})
 		} else if known != nil {
 			names = slices.Concat(known(), names)
@@ -157,7 +157,7 @@ func (x *expansion) bind(namespace string) bool {
 			case !grantsAll(role):
 			case h.class == Certain:
 				return true
-			case written.name == standIn:
+			case written.name == x.g.o.standIn:
 				return false // another role under the same assumption gives no more
 			}
 		}

@@ -80,11 +80,13 @@ type hop struct {
 	change   *change
 	asks     string   // what a session takes instead of requests
 	lent     *lending // of a session
+	standIn  string   // the name in requests that stands for any
 	order    string   // among those of a node; empty before it is asked
 }
 
 func newGraph(o *Options) *graph {
 	g := &graph{o: o, nodes: make(map[string]*node), worlds: make(map[string]*world), unlisted: make(map[string]bool)}
+	o.standIn = standInFor(o.World)
 	base := newWorld(o.World, o, nil)
 	base.engine = o.Judge
 	g.worlds[""] = base
@@ -290,7 +292,7 @@ func (n *node) leads() iter.Seq[arc] {
 }
 
 func (x *expansion) add(h hop, to *node) {
-	if to != nil {
+	if h.standIn = x.g.o.standIn; to != nil {
 		x.n.arcs = append(x.n.arcs, arc{&h, to})
 	}
 }

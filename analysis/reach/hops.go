@@ -86,6 +86,7 @@ func (x *expansion) everywhere(e *edge, namespaces []string) []string {
 		n.expanded, n.hasHops = true, true
 		for _, namespace := range quiet {
 			there := h
+			there.standIn = x.g.o.standIn
 			there.requests = slices.Clone(h.requests)
 			for i := range there.requests {
 				there.requests[i].namespace = namespace

@@ -53,6 +53,7 @@ type Options struct {
 
 	MaxHops, MaxChanges, MaxIdentities int
 
+	standIn   string // the name of objects that no document names
 	unchecked bool   // the engine has decided the hops of another search
 	before    *graph // another search that has ended, or nil
 }

@@ -188,7 +188,7 @@ func (h *hop) text(to *Identity) string {
 			resource += "/" + t.sub
 		}
 		text := t.verb + " " + resource
-		if t.name != "" && t.name != standIn {
+		if t.name != "" && t.name != cmp.Or(h.standIn, standIn) {
 			text += " " + t.name
 		}
 		if t.namespace != "" {

@@ -14,8 +14,38 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// standIn is a name that no document names.
+// standIn is a name that documents hardly have.
 const standIn = statement.OtherWord
+
+// standInFor returns a name that no rule tells apart from most others: neither does one list
+// it, nor does a pattern of a deny policy fit it.
+func standInFor(w *statement.World) string {
+	named := make(map[string]bool)
+	for _, role := range w.Access.Roles.All() {
+		for _, k := range role.Kubernetes {
+			for _, name := range k.Names {
+				named[name] = true
+			}
+		}
+	}
+	denials := slices.Concat(w.Deny, slices.Collect(w.Denials("")))
+	isTold := func(name string) bool {
+		return named[name] || slices.ContainsFunc(denials, func(s *statement.Statement) bool {
+			return slices.Contains(s.Names(), name) || s.HasPatternFor("name", name)
+		})
+	}
+	for n := range 10 {
+		for _, word := range []string{standIn, "unlisted", "x", "7q", "Z"} {
+			if n > 0 {
+				word = fmt.Sprintf("%s-%d", word, n)
+			}
+			if !isTold(word) {
+				return word
+			}
+		}
+	}
+	return standIn
+}
 
 // world is a revision, with the changes that hops made to it.
 type world struct {
@@ -180,13 +210,15 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 	}
 	names := []string{t.name}
 	if anyName {
-		names = []string{standIn}
+		names = []string{w.o.standIn}
 	}
 	denials := w.denying(t)
 	isPlain := !w.sealed && len(denials) == 0 && len(allows) == len(fits)
 	for _, s := range allows {
 		k, isKubernetes := s.Condition.(*statement.KubernetesRule)
 		switch {
+		case !isKubernetes && anyName:
+			names = append(names, s.Names()...)
 		case !isKubernetes || len(k.Names) == 0:
 		case anyName:
 			names = append(names, k.Names...)

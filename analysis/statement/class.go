@@ -228,6 +228,13 @@ func (s *Statement) Words() map[string][]string {
 	return out
 }
 
+// Names are the names of objects that a statement compares with, as they are written.
+func (s *Statement) Names() []string {
+	var v Values
+	s.Condition.Mention(&v)
+	return v.names.Values
+}
+
 // HasPatternFor reports whether a pattern of the statement, other than "*", fits a value of a
 // key.
 func (s *Statement) HasPatternFor(key, value string) bool {
