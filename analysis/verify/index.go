@@ -7,6 +7,7 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // index finds the statements of a world that reach a class.
@@ -236,12 +237,14 @@ func (x *index) heldBy(principal string) []*statement.Statement {
 	return x.bySubject[principal]
 }
 
-// places returns the namespaces of bindings, sorted.
+// places returns the namespaces that documents name, sorted.
 func (x *index) places() []string {
-	var out []string
-	for place := range x.world.Access.Subjects.Namespaces.All() {
-		out = append(out, place)
+	out := x.world.Namespaces()
+	for _, role := range x.world.Access.Roles.All() {
+		out = append(out, role.Namespace)
 	}
-	slices.Sort(out)
-	return out
+	for _, b := range x.world.Access.Bindings.All() {
+		out = append(out, b.Namespace)
+	}
+	return slices.DeleteFunc(tables.Entries(out), func(place string) bool { return place == "" })
 }

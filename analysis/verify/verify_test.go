@@ -179,3 +179,30 @@ func TestTextIsInOrder(t *testing.T) {
 		t.Errorf("got %q, want %q\n%s", got, want, report.Text())
 	}
 }
+
+// A namespace that a deny policy alone names, or a role that nothing binds, is one that documents
+// name: somebody must be allowed the class there too.
+func TestNamespacesWithoutGrantsAreCovered(t *testing.T) {
+	grant := []string{
+		"{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}",
+		"{kind: RoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r, namespace: shop}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: dev}]}",
+	}
+	for _, other := range []string{
+		"{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: [kube-system]}]}}",
+		"{kind: Role, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r, namespace: idle}, rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}",
+	} {
+		holdsNot(t, append(slices.Clone(grant), other), `{"name": "a", "covers": "namespace", "of": {"verb": "get", "resource": "pods"}}`)
+	}
+}
+
+// The values that are tried for all that no document names are others where a document names them.
+func TestNamesOfStandInsAreTried(t *testing.T) {
+	for verb, restriction := range map[string]string{"update": "fieldsMutatable: [other]", "delete": "kind: sameMinionRestriction"} {
+		holdsNot(t, []string{
+			`{kind: Role, apiVersion: writ.dev/v1, metadata: {name: all, namespace: master}, rules: [{verbs: ["*"], resourceKinds: ["*"]}]}`,
+			`{kind: Role, apiVersion: writ.dev/v1, metadata: {name: no, namespace: master}, rules: [{deny: true, verbs: [` + verb + `], resourceKinds: [pods], attributeRestrictions: {` + restriction + `}}]}`,
+			`{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: all, namespace: master}, roleRef: {name: all}, userNames: ["system:node:node-2"]}`,
+			`{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: no, namespace: master}, roleRef: {name: no}, userNames: ["system:node:node-2"]}`,
+		}, `{"name": "a", "never": "allowed", "of": {"verb": "`+verb+`", "resource": "pods", "holds": {"only": "user:system:node:node-2"}}}`)
+	}
+}
