@@ -66,7 +66,7 @@ func (d *side) companion(s *statement.Statement, exceptions []*statement.Stateme
 	var found *transition
 	var opaque []*statement.Statement
 	for t := range d.y.all(s.Namespace, outcome) {
-		if t.Effect != outcome || bytes.Compare(t.Rank, s.Rank) < 0 || statement.AreApart(t, s) || d.filter.namespace != "" && t.Namespace != "" && t.Namespace != d.filter.namespace {
+		if t.Effect != outcome || bytes.Compare(t.Rank, s.Rank) < 0 || statement.AreApart(t, s) || !d.filter.admits(t) {
 			continue
 		}
 		if t.Opaque != "" {
@@ -150,7 +150,9 @@ func (d *side) companions(s *statement.Statement, g *group) []*class {
 	var candidates []*statement.Statement
 	for t := range d.y.all(s.Namespace, other) {
 		order := bytes.Compare(t.Rank, s.Rank)
-		if t.Effect == s.Effect || t.Opaque != "" || order < 0 || order == 0 && d.xName == "a" || s.Effect != d.none && bytes.Compare(t.Rank, last) >= 0 {
+		isBeforeS := order < 0 || order == 0 && d.xName == "a"
+		isBehindLast := s.Effect != d.none && bytes.Compare(t.Rank, last) >= 0
+		if t.Effect == s.Effect || t.Opaque != "" || isBeforeS || isBehindLast {
 			continue
 		}
 		if s.Effect != d.none && !slices.ContainsFunc(g.against.same, func(e *statement.Statement) bool {

@@ -186,8 +186,11 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 	for _, s := range f.all {
 		entries[s] = g.Add(s, nil)
 	}
-	out := &WhoCan{Question: q.json(), Statements: g.Number(), Revision: a.Revision, At: dates.Format(a.Now),
-		Subjects: []Subject{}, Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, EverybodyDenied: []int{}, Warnings: a.warnings(q), Sessions: sessionsOf(f.sessions)}
+	out := &WhoCan{
+		Question: q.json(), Statements: g.Number(), Revision: a.Revision, At: dates.Format(a.Now),
+		Subjects: []Subject{}, Users: []string{}, Groups: []string{}, ServiceAccounts: []string{},
+		EverybodyDenied: []int{}, Warnings: a.warnings(q), Sessions: sessionsOf(f.sessions),
+	}
 	for _, s := range f.deny {
 		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
 	}
@@ -423,8 +426,12 @@ func below(own []*statement.Statement, t *statement.Statement) []*statement.Stat
 // allowed looks for a request that t allows: first where nothing opaque is in the way,
 // then where the engine lets it pass. If none is found, it reports whether t may allow one
 // all the same, by a CEL expression or an extension: their values cannot be listed.
-func (a *Asker) allowed(ctx context.Context, q *Question, t *statement.Statement, deny, denials []*statement.Statement, principals []string) (found map[string]any, unsure bool, err error) {
-	exceptions := slices.DeleteFunc(slices.Concat(deny, denials), func(s *statement.Statement) bool { return s.Step >= t.Step || statement.AreApart(t, s) })
+func (a *Asker) allowed(
+	ctx context.Context, q *Question, t *statement.Statement, deny, denials []*statement.Statement, principals []string,
+) (found map[string]any, unsure bool, err error) {
+	exceptions := slices.DeleteFunc(slices.Concat(deny, denials), func(s *statement.Statement) bool {
+		return s.Step >= t.Step || statement.AreApart(t, s)
+	})
 	if r := q.find([]*statement.Statement{t}, exceptions, principals); r != nil {
 		if found, err = a.probe(ctx, r, t); found != nil || err != nil {
 			return found, false, err

@@ -33,7 +33,11 @@ func (x *expansion) rbac() {
 // cluster.
 func (x *expansion) hasAll(namespace string) bool {
 	return slices.ContainsFunc(x.held, func(s *statement.Statement) bool {
-		return (s.Namespace == "" || s.Namespace == namespace) && len(s.Documents) > 0 && s.Documents[0].Role != "" && grantsAll(x.n.world.role(s.Documents[0].Role))
+		if s.Namespace != "" && s.Namespace != namespace || len(s.Documents) == 0 {
+			return false
+		}
+		role := s.Documents[0].Role
+		return role != "" && grantsAll(x.n.world.role(role))
 	})
 }
 
@@ -57,7 +61,10 @@ func (x *expansion) kubernetesRoles(namespace string) (out []*tables.Role) {
 		return 0
 	}
 	slices.SortFunc(out, func(a, b *tables.Role) int {
-		return cmp.Or(last(!grantsAll(a))-last(!grantsAll(b)), last(roles.IsBootstrap(a.Source))-last(roles.IsBootstrap(b.Source)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(
+			last(!grantsAll(a))-last(!grantsAll(b)),
+			last(roles.IsBootstrap(a.Source))-last(roles.IsBootstrap(b.Source)),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }

@@ -311,7 +311,8 @@ func (w *world) ask(ctx context.Context, i *Identity, t *target, denials []*stat
 			v.facts[fact] = value
 		}
 		other, otherGiven := found.Refused[fact]
-		if found.Refused != nil && found.Allowed != nil && (given != otherGiven || given && statement.JSONText(value) != statement.JSONText(other)) {
+		differs := given != otherGiven || given && statement.JSONText(value) != statement.JSONText(other)
+		if found.Refused != nil && found.Allowed != nil && differs {
 			v.why = append(v.why, fact)
 		}
 	}
@@ -366,12 +367,16 @@ func (w *world) decisive(object map[string]any, principals []string) (found *sta
 	r.User, _ = object["user"].(string)
 	r.KeepWords()
 	exact = true
+	goesBefore := func(s *statement.Statement) bool {
+		order := bytes.Compare(s.Rank, found.Rank)
+		return order < 0 || order == 0 && s.Effect == statement.OutcomeDeny && found.Effect != s.Effect
+	}
 	consider := func(s *statement.Statement) {
 		switch {
 		case !s.Fits(&r):
 		case s.Opaque != "":
 			exact = false
-		case found == nil || bytes.Compare(s.Rank, found.Rank) < 0 || bytes.Equal(s.Rank, found.Rank) && s.Effect == statement.OutcomeDeny && found.Effect != s.Effect:
+		case found == nil || goesBefore(s):
 			found = s
 		}
 	}

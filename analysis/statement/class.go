@@ -99,7 +99,8 @@ func (k *classRule) hasTexts(at stage, r *Request) bool {
 func (k *classRule) target(r *Request) uint8 {
 	path := k.c.Text("path")
 	if r.Path != "" {
-		return Bit(path.Fits(r.Path) && (path != nil || !slices.ContainsFunc(aboutResources, func(key string) bool { return k.c.Texts[key] != nil })))
+		isOfResources := slices.ContainsFunc(aboutResources, func(key string) bool { return k.c.Texts[key] != nil })
+		return Bit(path.Fits(r.Path) && (path != nil || !isOfResources))
 	}
 	if path != nil || !k.c.Text("subresource").Fits(r.Subresource) {
 		return 0
@@ -187,7 +188,8 @@ type entryRule struct {
 
 // InEntry returns a statement that fits what an entry of a list allows, of any subject.
 func InEntry(e *assertion.Entry) *Statement {
-	return &Statement{Condition: &entryRule{&KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: e.Verbs, Groups: e.Groups, Resources: e.Resources, Names: e.Names, Paths: e.Paths}}, e.Namespaces}}
+	lists := &tables.KubernetesLists{Verbs: e.Verbs, Groups: e.Groups, Resources: e.Resources, Names: e.Names, Paths: e.Paths}
+	return &Statement{Condition: &entryRule{&KubernetesRule{KubernetesLists: lists}, e.Namespaces}}
 }
 
 // Match implements Condition.
@@ -240,10 +242,11 @@ func (s *Statement) Names() []string {
 func (s *Statement) HasPatternFor(key, value string) bool {
 	var v Values
 	s.Condition.Mention(&v)
-	return slices.Contains(tables.ScopeKeys("namespace", "name"), key) && slices.ContainsFunc(v.list(key).Patterns, func(pattern string) bool {
+	fits := func(pattern string) bool {
 		expression, err := regexp.Compile(pattern)
 		return err == nil && expression.MatchString(value)
-	})
+	}
+	return slices.Contains(tables.ScopeKeys("namespace", "name"), key) && slices.ContainsFunc(v.list(key).Patterns, fits)
 }
 
 // Texts returns the members of the request that are texts, by their names.

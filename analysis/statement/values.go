@@ -406,10 +406,7 @@ func (l *List) foldPatterns() {
 // addPaths adds a path below each prefix that no statement names, and regions of paths if
 // there are patterns of them.
 func (v *Values) addPaths() {
-	v.paths.other = otherPath
-	for v.paths.seen[v.paths.other] {
-		v.paths.other += "-1"
-	}
+	v.paths.other = unlike(otherPath, v.paths.seen)
 	if len(v.paths.Patterns) > 0 {
 		for _, prefix := range v.prefixes {
 			v.paths.Patterns = append(v.paths.Patterns, "^"+regexp.QuoteMeta(prefix))
