@@ -87,3 +87,26 @@ func TestNamesAreChosen(t *testing.T) {
 		}
 	}
 }
+
+// Who is bound to a role holds it, whatever the role negates.
+func TestRolesWithNegationsAreHeld(t *testing.T) {
+	documents := parse(t, `{"apiVersion": "writ.dev/v1", "kind": "Role", "metadata": {"name": "edit", "namespace": "master"}, "rules": [{"verbs": ["*", "-delete"], "resourceKinds": ["*", "-Role"]}, {"verbs": ["get", "list", "-list"], "resourceKinds": ["Role"]}]}
+---
+{"apiVersion": "writ.dev/v1", "kind": "RoleBinding", "metadata": {"name": "e", "namespace": "shop"}, "roleRef": {"namespace": "master", "name": "edit"}, "groupNames": ["dev"]}
+---
+{"apiVersion": "writ.dev/v1", "kind": "Role", "metadata": {"name": "view", "namespace": "master"}, "rules": [{"verbs": ["get"], "resourceKinds": ["*", "-Role"]}]}
+---
+{"apiVersion": "writ.dev/v1", "kind": "RoleBinding", "metadata": {"name": "v", "namespace": "shop"}, "roleRef": {"namespace": "master", "name": "view"}, "groupNames": ["ops"]}`)
+	side := revisions.Of(t, texts(t, documents))
+	for from, want := range map[string]bool{"group:dev": true, "group:ops": false} {
+		o := options(t, documents, side)
+		o.From, o.To, o.GitOnly, o.Class = []string{from}, []string{"ROLE:master/edit"}, true, reach.Certain
+		report, err := reach.Find(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held := len(report.Paths) == 1 && len(report.Paths[0].Hops) == 0; held != want {
+			t.Errorf("%s: got paths %+v, want one without hops: %t", from, report.Paths, want)
+		}
+	}
+}

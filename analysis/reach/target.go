@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 // The targets that are not subjects.
@@ -178,16 +181,49 @@ func requestsOf(role *tables.Role) (out []map[string]any) {
 			}
 		}
 	}
-	for _, o := range role.Origin {
-		for _, verb := range o.Verbs {
-			for _, kind := range o.Kinds {
+	for i := range role.Origin {
+		o := &role.Origin[i]
+		if o.Deny {
+			continue
+		}
+		for _, verb := range verbsOf(o) {
+			for _, kind := range kindsOf(o, verb) {
 				t := target{verb: verb}
 				t.resource, t.sub = split(kind)
-				if !o.Deny {
-					out = append(out, t.object())
-				}
+				out = append(out, t.object())
 			}
 		}
 	}
 	return out
+}
+
+// verbsOf returns the verbs of a rule of Origin. Where it negates some, a request for "*" is for
+// more than the rule has, and the verbs of Origin and Kubernetes stand for the others.
+func verbsOf(o *tables.OriginRule) []string {
+	if len(o.NotVerbs) == 0 {
+		return o.Verbs
+	}
+	verbs := slices.Clone(o.Verbs)
+	if slices.Contains(verbs, "*") {
+		verbs = append(verbs, vocabulary.AnyVerbs...)
+	}
+	return elements.Filter(tables.Once(verbs), func(verb string) bool { return rule.MatchesVerb(o, verb, "") })
+}
+
+// someKinds stand for the kinds of a rule that has all but some.
+var someKinds = []string{standIn + "s", "pods", "secrets", "roles", "rolebindings", "policies", "policybindings"}
+
+// kindsOf is verbsOf for kinds.
+func kindsOf(o *tables.OriginRule, verb string) []string {
+	if len(o.NotKinds) == 0 {
+		return o.Kinds
+	}
+	kinds := slices.Clone(o.Kinds)
+	if slices.Contains(kinds, "*") {
+		kinds = append(kinds, someKinds...)
+	}
+	return elements.Filter(tables.Once(kinds), func(kind string) bool {
+		resource, sub := split(kind)
+		return rule.MatchesKind(o, verb, resource, sub)
+	})
 }
