@@ -3,6 +3,7 @@ package diff_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -174,5 +175,19 @@ func TestViewsOfGroupsAreThoseOfUnnamedUsers(t *testing.T) {
 	stop := policy("stop", "users: [unnamed]", "Deny")
 	if report := compare(t, []string{stop}, []string{stop, policy("view", "groups: [dev]", "Allow")}); len(report.Classes) == 0 {
 		t.Error("got no class, want one of the group")
+	}
+}
+
+// Of a class that is not exact, principals are tried one by one. Those that are not are counted.
+func TestPrincipalsThatAreNotTriedAreCounted(t *testing.T) {
+	var names []string
+	for i := range 1200 {
+		names = append(names, fmt.Sprintf("g%04d", i))
+	}
+	rule := `{verbs: [get], resourceKinds: [pods], attributeRestrictions: {kind: cel, expression: "request.attributes.site == 'hq'"}}`
+	report := compare(t, nil, origin("r", rule, strings.Join(names, ", ")))
+	want := "200 principals of classes that are not exact were not tried alone"
+	if !slices.ContainsFunc(report.Notes, func(note string) bool { return strings.HasPrefix(note, want) }) {
+		t.Errorf("got notes %q, want one that %s", report.Notes, want)
 	}
 }

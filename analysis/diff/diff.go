@@ -68,7 +68,9 @@ type comparison struct {
 	nobody  string // a user whom no revision names
 	// listed and unlisted count affected principals of the report.
 	listed, unlisted int
-	unlike           map[string]bool // names of documents that differ; nil until it is asked for
+	// untried counts principals of classes that are not exact, beyond maxAlone of each.
+	untried int
+	unlike  map[string]bool // names of documents that differ; nil until it is asked for
 	// routed returns gatewayDocuments of both revisions, which are collected once.
 	routed func() (a, b map[Cause]string)
 }

@@ -164,6 +164,7 @@ func (c *comparison) tryAlone(k *class, t *transition) {
 		candidates = append(candidates, m.s.Subjects...)
 	}
 	candidates = tables.Entries(candidates)
+	c.untried += max(0, len(candidates)-maxAlone)
 	for _, p := range candidates[:min(len(candidates), maxAlone)] {
 		base, _ := requestOf(c.nobody, k.point, []string{p})
 		object := maps.Clone(t.request)

@@ -221,6 +221,10 @@ func (c *comparison) report(points []string, times []moment) (*Report, error) {
 	if c.unlisted > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d affected principals are not listed, after the first %d; classes whose affected.total is larger than their list count them", c.unlisted, maxListed))
 	}
+	if c.untried > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d principals of classes that are not exact were not tried alone, after the first %d of each: "+
+			"affected.total of these classes may be smaller than it is", c.untried, maxAlone))
+	}
 	return r, nil
 }
 
