@@ -111,3 +111,19 @@ func outcomeOf(t *testing.T, side *diff.Side, principal string, request map[stri
 	}
 	return v.Outcome
 }
+
+// Who may be denied is said with every binding by which that is so.
+func TestMembersNameTheirBindings(t *testing.T) {
+	side := revisions.Of(t, []string{
+		`{kind: Role, apiVersion: writ.dev/v1, metadata: {name: no, namespace: master}, rules: [{deny: true, verbs: [get], resourceKinds: [pods]}]}`,
+		`{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: x, namespace: master}, roleRef: {name: no}, groupNames: [a]}`,
+		`{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: y, namespace: master}, roleRef: {name: no}, groupNames: [b]}`,
+	})
+	answer, err := (&question.Asker{World: side.World, Judge: side.Judge}).WhoCan(t.Context(), &question.Question{Stated: map[string]any{"verb": "get", "resource": "pods"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "group:a, group:b (master/x, master/y, deny, step 3)"; !strings.Contains(answer.Table(), want) {
+		t.Errorf("%q is not in\n%s", want, answer.Table())
+	}
+}

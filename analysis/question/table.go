@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Table returns the answer for people.
@@ -73,10 +74,13 @@ func (w *WhoCan) members(out *diag.Lines) {
 	for _, step := range []int{3, 5} {
 		var texts []string
 		for i := range w.Statements {
-			if s := &w.Statements[i]; int(s.Step) == step && s.Effect == statement.OutcomeDeny {
-				d := s.Documents[0]
-				texts = append(texts, fmt.Sprintf("%s (%s/%s, deny, step %d)", strings.Join(statement.Shorten(s.Subjects), ", "), d.Namespace, d.Name, step))
+			s := &w.Statements[i]
+			if int(s.Step) != step || s.Effect != statement.OutcomeDeny {
+				continue
 			}
+			names := elements.Map(s.Documents, func(d statement.Document) string { return d.Namespace + "/" + d.Name })
+			texts = append(texts, fmt.Sprintf("%s (%s, deny, step %d)", strings.Join(statement.Shorten(s.Subjects), ", "),
+				strings.Join(statement.Shorten(tables.Once(names)), ", "), step))
 		}
 		if len(texts) == 0 {
 			continue
