@@ -87,7 +87,7 @@ func (c *comparison) probe(d *difference) []Detail {
 	var out []Detail
 	world := map[string]*statement.World{"a": c.a.World, "b": c.b.World}[d.In]
 	for _, s := range d.statements {
-		base, _ := requestOf(c.nobody, d.point, s.Subjects[:min(len(s.Subjects), 1)])
+		base, _ := requestOf(c.unnamedUser, d.point, s.Subjects[:min(len(s.Subjects), 1)])
 		base.Cluster = world.Access.Cluster
 		find := statement.Search{Must: []*statement.Statement{s}, Point: d.point, Base: base}
 		if d.point == statement.PointAccess && s.Subjects != nil {

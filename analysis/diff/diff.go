@@ -60,12 +60,12 @@ func (e *DisagreementError) Error() string {
 
 // comparison is the state of one Compare.
 type comparison struct {
-	ctx     context.Context
-	a, b    *Side
-	o       Options
-	judges  judges
-	classes []*class
-	nobody  string // a user whom no revision names
+	ctx         context.Context
+	a, b        *Side
+	o           Options
+	judges      judges
+	classes     []*class
+	unnamedUser string // a user whom no revision names
 	// listed and unlisted count affected principals of the report.
 	listed, unlisted int
 	// untried counts principals of classes that are not exact, beyond maxAlone of each.
@@ -83,7 +83,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	wholeA, wholeB := *a, *b
 	wholeA.World, wholeB.World = a.World.Whole(), b.World.Whole()
 	a, b = &wholeA, &wholeB
-	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}, nobody: statement.Nobody(a.World, b.World)}
+	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}, unnamedUser: statement.UnnamedUser(a.World, b.World)}
 	c.routed = sync.OnceValues(func() (_, _ map[Cause]string) { return gatewayDocuments(a.World), gatewayDocuments(b.World) })
 	points := c.points()
 	times := c.times(points)
@@ -159,14 +159,14 @@ func (c *comparison) add(list ...*class) error {
 // side returns one direction: the statements of x that y lacks.
 func (c *comparison) side(x, y *space, xName, yName, point, none string) *side {
 	return &side{x: x, y: y, xName: xName, yName: yName, point: point, none: none,
-		filter: filter{c.o.Subject, c.o.Namespace}, ctx: c.ctx, judges: c.judges, nobody: c.nobody}
+		filter: filter{c.o.Subject, c.o.Namespace}, ctx: c.ctx, judges: c.judges, unnamedUser: c.unnamedUser}
 }
 
 // requestOf is statement.RequestOf, with a user whom no revision names where it needs one.
-func requestOf(nobody, point string, principals []string) (statement.Request, bool) {
+func requestOf(unnamedUser, point string, principals []string) (statement.Request, bool) {
 	r, ok := statement.RequestOf(point, principals)
 	if r.IsUnnamed(principals) {
-		r.User = nobody
+		r.User = unnamedUser
 	}
 	return r, ok
 }

@@ -166,7 +166,7 @@ func (c *comparison) tryAlone(k *class, t *transition) {
 	candidates = tables.Entries(candidates)
 	c.untried += max(0, len(candidates)-maxAlone)
 	for _, p := range candidates[:min(len(candidates), maxAlone)] {
-		base, _ := requestOf(c.nobody, k.point, []string{p})
+		base, _ := requestOf(c.unnamedUser, k.point, []string{p})
 		object := maps.Clone(t.request)
 		delete(object, "groups")
 		delete(object, "serviceAccount")

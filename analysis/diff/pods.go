@@ -179,7 +179,7 @@ func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []
 	if e != nil && len(e.Groups) > 0 {
 		principals = distinct(p, statement.GroupPrefix+e.Groups[0])
 	}
-	base, _ := requestOf(c.nobody, statement.PointAccess, principals) // at most one user
+	base, _ := requestOf(c.unnamedUser, statement.PointAccess, principals) // at most one user
 	find := statement.Search{Must: must, MustNot: mustNot, Point: statement.PointAccess, Base: base}
 	find.Pin = func(r *statement.Request) bool {
 		if c.o.Namespace != "" {

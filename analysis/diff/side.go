@@ -13,14 +13,14 @@ import (
 
 // side is one direction of a comparison: the statements of x that y lacks.
 type side struct {
-	x, y   *space
-	xName  string
-	yName  string
-	point  string
-	none   string // the outcome of a request that no statement fits
-	filter filter
-	action string // at the point visibility
-	nobody string // a user whom no revision names
+	x, y        *space
+	xName       string
+	yName       string
+	point       string
+	none        string // the outcome of a request that no statement fits
+	filter      filter
+	action      string // at the point visibility
+	unnamedUser string // a user whom no revision names
 
 	ctx    context.Context
 	judges judges
@@ -123,7 +123,7 @@ func (d *side) meets(others []*statement.Statement, list ...*statement.Statement
 
 // find looks for a request of some principals.
 func (d *side) find(must, mustNot []*statement.Statement, principals ...string) *statement.Request {
-	base, ok := requestOf(d.nobody, d.point, principals)
+	base, ok := requestOf(d.unnamedUser, d.point, principals)
 	if !ok || d.cut { // a class is as wide as its statement from here on
 		return nil
 	}

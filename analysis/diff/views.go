@@ -39,7 +39,7 @@ func (c *comparison) viewRequests(changed, a, b []*statement.Statement, anyway b
 	v := &viewSearch{a: bySubject(a), b: bySubject(b), tried: make(map[string]*lone), peers: make(map[string][]string), anyway: anyway}
 	custom := c.typesOf(slices.Concat(a, b))
 	for _, principals := range c.viewers(v, changed, custom) {
-		base, ok := requestOf(c.nobody, statement.PointVisibility, principals)
+		base, ok := requestOf(c.unnamedUser, statement.PointVisibility, principals)
 		if !ok {
 			continue
 		}

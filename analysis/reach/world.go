@@ -29,7 +29,7 @@ func standInFor(w *statement.World) string {
 		}
 	}
 	denials := slices.Concat(w.Deny, slices.Collect(w.Denials("")))
-	isTold := func(name string) bool {
+	isNamed := func(name string) bool {
 		return named[name] || slices.ContainsFunc(denials, func(s *statement.Statement) bool {
 			return slices.Contains(s.Names(), name) || s.HasPatternFor("name", name)
 		})
@@ -39,7 +39,7 @@ func standInFor(w *statement.World) string {
 			if n > 0 {
 				word = fmt.Sprintf("%s-%d", word, n)
 			}
-			if !isTold(word) {
+			if !isNamed(word) {
 				return word
 			}
 		}

@@ -154,8 +154,8 @@ func (r *Request) IsUnnamed(principals []string) bool {
 	return r.User == unnamed && !slices.Contains(principals, UserPrefix+unnamed)
 }
 
-// Nobody returns a user whom none of some revisions names.
-func Nobody(worlds ...*World) string {
+// UnnamedUser returns a user whom none of some revisions names.
+func UnnamedUser(worlds ...*World) string {
 	user := unnamed
 	isNamed := func(w *World) bool {
 		return w.Names(UserPrefix+user) || slices.Contains(w.Sessions().Users(), UserPrefix+user)

@@ -181,7 +181,7 @@ func TestTextIsInOrder(t *testing.T) {
 }
 
 // A namespace that a deny policy alone names, or a role that nothing binds, is one that documents
-// name: somebody must be allowed the class there too.
+// name: a principal must be allowed the class there too.
 func TestNamespacesWithoutGrantsAreCovered(t *testing.T) {
 	grant := []string{
 		"{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: r}, rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}",
