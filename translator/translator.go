@@ -84,15 +84,16 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if t.options.Reads != nil {
 		t.options.Reads(source.Size(snapshot.Files))
 	}
-	documents, skipped, undecoded, list, err := t.decode(ctx, snapshot, state)
+	read, err := t.decode(ctx, snapshot, state)
 	if err != nil {
-		return nil, interrupted(list, err)
+		return nil, interrupted(nil, err)
 	}
+	documents, list := read.documents, read.list
 	p := t.phases
 	if t.master != state.master || t.cluster != snapshot.Cluster {
 		p = nil // what was lowered reaches the namespaces and clusters of the last snapshot
 	}
-	t.skipped, t.documents, t.master, t.cluster = skippedOf(skipped), documents, state.master, snapshot.Cluster
+	t.skipped, t.documents, t.master, t.cluster = skippedOf(read.skipped), documents, state.master, snapshot.Cluster
 	if t.phases = nil; p == nil {
 		p = &phases{families: t.families()}
 	}
@@ -108,13 +109,13 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		SessionGroupPrefixes: settings.List(state.prefixes),
 		AllowEmpty:           t.options.AllowEmpty || snapshot.MayBeEmpty(),
 		Partial:              list.HasErrors() || t.options.Files,
-		Undecoded:            undecoded,
+		Undecoded:            read.undecoded,
 	})
 	t.phases = p
-	if t.options.Files || holdsAnything(undecoded) {
+	if t.options.Files || holdsAnything(read.undecoded) {
 		resolved = withoutAbsences(resolved)
 	}
-	list = capped(withoutBootstrap(slices.Concat(list, resolved, state.strictKinds(skipped), state.list).Sorted()))
+	list = capped(withoutBootstrap(slices.Concat(list, resolved, state.strictKinds(read.skipped), state.list).Sorted()))
 	if list.HasErrors() {
 		t.rejected = lowered
 		return nil, list
@@ -134,14 +135,22 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Footprint: f,
 		Directory: d,
 		Documents: len(documents),
-		Skipped:   skippedOf(skipped),
+		Skipped:   skippedOf(read.skipped),
 		grants:    grantsOf(p.families),
 	}, list
 }
 
+// contents are what the files of a snapshot have, in the order of the files.
+type contents struct {
+	documents []syntax.Document
+	skipped   []skipped
+	undecoded []syntax.Undecoded
+	list      diag.List
+}
+
 // decode reads the files of a snapshot on all cores, those of the last one that
-// have not changed taken from memory. Documents are in the order of the files.
-func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state state) ([]syntax.Document, []skipped, []syntax.Undecoded, diag.List, error) {
+// have not changed taken from memory.
+func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state state) (contents, error) {
 	files := make([]*decoded, len(snapshot.Files))
 	t.rego.Keep(func(yield func(string) bool) {
 		for _, file := range snapshot.Files {
@@ -161,16 +170,19 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 		under.Count(1, "files translated")
 	})
 	if err := ctx.Err(); err != nil {
-		return nil, nil, nil, nil, err
+		return contents{}, err
 	}
-	documents, others, undecoded, list := t.keep(snapshot, files)
+	t.keepFinal(snapshot, files)
+	all := joinFiles(snapshot, files)
 	if file, refusal := t.rego.Check(); refusal != nil {
-		list.Add(diag.Diagnostic{Position: diag.Position{File: file, Line: 1, Column: 1}, Code: diag.Rego, Message: refusal.Message, Hint: rego.RefusalHint})
+		all.list.Add(diag.Diagnostic{
+			Position: diag.Position{File: file, Line: 1, Column: 1}, Code: diag.Rego, Message: refusal.Message, Hint: rego.RefusalHint,
+		})
 	}
-	if !t.options.AllowEmpty && !list.HasErrors() {
-		list = append(list, emptyOrigins(snapshot, files)...)
+	if !t.options.AllowEmpty && !all.list.HasErrors() {
+		all.list = append(all.list, emptyOrigins(snapshot, files)...)
 	}
-	return documents, others, undecoded, list, nil
+	return all, nil
 }
 
 // decodeFile reads one file, which was another one before; nil for a new one. A panic ends in an error of
@@ -200,27 +212,26 @@ func (t *Translator) kept(file source.File, state state) (*decoded, bool) {
 	return kept, kept != nil && kept.hash == file.Hash && kept.Options == state.decoding[file.Origin]
 }
 
-// keep remembers the files of this snapshot and forgets those of the last, and those whose
-// decoding another reason than their content ended.
-func (t *Translator) keep(snapshot source.Snapshot, files []*decoded) (documents []syntax.Document, others []skipped, undecoded []syntax.Undecoded, list diag.List) {
-	t.keepFinal(snapshot, files)
+// joinFiles returns what all files have.
+func joinFiles(snapshot source.Snapshot, files []*decoded) (all contents) {
 	count := 0
 	for _, file := range files {
 		count += len(file.Documents)
 	}
-	documents = make([]syntax.Document, 0, count)
+	all.documents = make([]syntax.Document, 0, count)
 	for i, file := range files {
-		documents = append(documents, file.Documents...)
+		all.documents = append(all.documents, file.Documents...)
 		for _, s := range file.Skipped {
-			others = append(others, skipped{s, snapshot.Files[i].Origin})
+			all.skipped = append(all.skipped, skipped{s, snapshot.Files[i].Origin})
 		}
-		undecoded = append(undecoded, file.Undecoded...)
-		list = append(list, file.List...)
+		all.undecoded = append(all.undecoded, file.Undecoded...)
+		all.list = append(all.list, file.List...)
 	}
-	return documents, others, undecoded, list
+	return all
 }
 
-// keepFinal remembers the files whose content alone made what they were decoded to.
+// keepFinal remembers the files of this snapshot and forgets those of the last, and those whose
+// decoding another reason than their content ended.
 func (t *Translator) keepFinal(snapshot source.Snapshot, files []*decoded) {
 	final := 0
 	for i, file := range files {

@@ -18,8 +18,9 @@ var kubernetesTexts string
 const versionKubernetes = "rbac.authorization.k8s.io/v1"
 
 // kubernetesKinds are the kinds of Kubernetes RBAC.
-var kubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
-	"Role", "ClusterRole", kindRoleBinding, kindClusterRoleBinding).WithDates(kindRoleBinding, kindClusterRoleBinding).WithWords(roleWords...).WithTargets(rolesOfKubernetes).WithTexts(kubernetesTexts)
+var kubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes, "Role", "ClusterRole", kindRoleBinding, kindClusterRoleBinding).
+	WithDates(kindRoleBinding, kindClusterRoleBinding).WithWords(roleWords...).
+	WithTargets(rolesOfKubernetes).WithTexts(kubernetesTexts)
 
 // roleWords are parts of groups that have roles and bindings.
 var roleWords = []string{"rbac", "authorization"}
@@ -63,7 +64,9 @@ func decodeKubernetes(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 
 // decodeKubernetesMetadata reads metadata and reports whether it identifies the
 // document.
-func decodeKubernetesMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header, namespaced bool) (labels map[string]string, period syntax.Dates, ok bool) {
+func decodeKubernetesMetadata(
+	d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header, namespaced bool,
+) (labels map[string]string, period syntax.Dates, ok bool) {
 	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}, and the namespace of a namespaced kind")
 	if m == nil {
 		return nil, period, false
@@ -116,7 +119,10 @@ func decodeKubernetesBinding(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesB
 	return referred
 }
 
-var roleRefHints = map[string]string{"namespace": "a Role is looked for in the binding's own namespace", "apiversion": "write apiGroup: " + kubernetesGroup}
+var roleRefHints = map[string]string{
+	"namespace":  "a Role is looked for in the binding's own namespace",
+	"apiversion": "write apiGroup: " + kubernetesGroup,
+}
 
 func decodeKubernetesRoleRef(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding) bool {
 	ref := c.RequiredMapping("roleRef", "")

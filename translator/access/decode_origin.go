@@ -28,7 +28,8 @@ var originNames = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
 
 // originKinds returns the kinds of Origin, which have a flat form as well.
 func originKinds() syntax.Kinds {
-	kinds := syntax.KindsOf(syntax.VersionWrit, decodeOriginStyled, originNames...).WithWords(roleWords...).WithTargets(rolesOfOrigin).WithTexts(originTexts)
+	kinds := syntax.KindsOf(syntax.VersionWrit, decodeOriginStyled, originNames...).
+		WithWords(roleWords...).WithTargets(rolesOfOrigin).WithTexts(originTexts)
 	for i := range kinds {
 		kinds[i].DecodeFlat = decodeOriginFlat
 	}

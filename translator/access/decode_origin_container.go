@@ -39,9 +39,12 @@ func decodeOriginPolicyBinding(d *syntax.Decoder, c *syntax.Cursor, h syntax.Hea
 	})
 }
 
+// contentDecoder decodes a document of a container, which is one of the directory if it is identified.
+type contentDecoder func(inner *syntax.Cursor, h syntax.Header, isIdentified bool)
+
 // decodeContents decodes the documents of a container, a map by name. Each may be in
 // either form. A document whose form is not evident has the form of the container.
-func decodeContents(d *syntax.Decoder, c *syntax.Cursor, name, kind string, container syntax.Header, decode func(*syntax.Cursor, syntax.Header, bool)) {
+func decodeContents(d *syntax.Decoder, c *syntax.Cursor, name, kind string, container syntax.Header, decode contentDecoder) {
 	n := c.Value(name)
 	if n == nil {
 		return
@@ -63,7 +66,7 @@ func decodeContents(d *syntax.Decoder, c *syntax.Cursor, name, kind string, cont
 	}
 }
 
-func decodeContent(d *syntax.Decoder, n *syntax.Node, kind string, h syntax.Header, fold, ok bool, decode func(*syntax.Cursor, syntax.Header, bool)) {
+func decodeContent(d *syntax.Decoder, n *syntax.Node, kind string, h syntax.Header, fold, ok bool, decode contentDecoder) {
 	metadata := n.Find("metadata", false)
 	styled := metadata != nil && !metadata.Value.IsNull()
 	flat := !styled && (fold || n.Find("name", true) != nil || n.Find("namespace", true) != nil)

@@ -41,8 +41,11 @@ func decodeOriginRule(d *syntax.Decoder, n *syntax.Node, flat bool) OriginRule {
 	return r
 }
 
+// checkEntry returns the problem of an entry without its minus sign, "" if it is valid.
+type checkEntry func(d *syntax.Decoder, entry string, n *syntax.Node) string
+
 // decodeEntries splits a list into its positive and its negative entries.
-func decodeEntries(d *syntax.Decoder, items []*syntax.Node, name string, check func(d *syntax.Decoder, entry string, n *syntax.Node) string) (positive, negative []string) {
+func decodeEntries(d *syntax.Decoder, items []*syntax.Node, name string, check checkEntry) (positive, negative []string) {
 	for _, n := range items {
 		entry := syntax.Fold(n.Value)
 		negated := strings.HasPrefix(entry, "-")

@@ -40,7 +40,9 @@ func superfluousOrigin(d *OriginRole, rules []tables.OriginRule) diag.List {
 }
 
 // superfluous warns about each of n rules that an earlier one covers, while the budget lasts.
-func superfluous(h *syntax.Header, n int, left *rule.Budget, covers func(earlier, later int) bool, rule func(int) (diag.Position, string)) (list diag.List) {
+func superfluous(
+	h *syntax.Header, n int, left *rule.Budget, covers func(earlier, later int) bool, rule func(int) (diag.Position, string),
+) (list diag.List) {
 	for later := range n {
 		for earlier := range later {
 			if *left--; *left <= 0 {

@@ -115,7 +115,10 @@ func restrict(hit map[string]any, r *tables.Restrictions) bool {
 	if r == nil {
 		return true
 	}
-	if r.Extension != "" || r.Expression != "" || !selectFields(hit, r.Select) || r.SameMinion && !strings.HasPrefix(hit["resource"].(string), "pod") {
+	if r.Extension != "" || r.Expression != "" || !selectFields(hit, r.Select) {
+		return false
+	}
+	if r.SameMinion && !strings.HasPrefix(hit["resource"].(string), "pod") {
 		return false
 	}
 	if len(r.Fields) > 0 {

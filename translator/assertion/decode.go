@@ -419,7 +419,10 @@ func (o *one) list(n *syntax.Node, form string) {
 		var e Entry
 		verbs, _ := c.RequiredTexts("verbs")
 		e.Verbs = syntax.Values(verbs)
-		for name, list := range map[string]*[]string{"apiGroups": &e.Groups, "resources": &e.Resources, "resourceNames": &e.Names, "nonResourceURLs": &e.Paths, "namespaces": &e.Namespaces} {
+		for name, list := range map[string]*[]string{
+			"apiGroups": &e.Groups, "resources": &e.Resources, "resourceNames": &e.Names,
+			"nonResourceURLs": &e.Paths, "namespaces": &e.Namespaces,
+		} {
 			texts, at := c.Texts(name)
 			if at != nil && len(at.Items) == 0 {
 				c.Fail(c.Field(name).Key, diag.Missing, "", "%s of an entry is empty", name)

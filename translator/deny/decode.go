@@ -21,7 +21,8 @@ const (
 // kinds are the kinds of deny policies and of the escalations that refer to them, and the
 // kinds of the group that hold no policy.
 var kinds = slices.Concat(
-	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).WithDates(kindDenyPolicy).WithWords("breakglass").WithTexts(fieldTexts),
+	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).
+		WithDates(kindDenyPolicy).WithWords("breakglass").WithTexts(fieldTexts),
 	syntax.SkippedKinds(group, "DebugSessionTemplate", "DebugPodTemplate",
 		"DebugSessionClusterBinding", "MailProvider", "AuditConfig"),
 )
@@ -196,7 +197,8 @@ func decodeDenyRule(d *syntax.Decoder, n *syntax.Node) DenyRule {
 	if !hasErrors(d, before) {
 		warnOfSlips(d, verbs, groups, resources, subresources)
 	}
-	r.Verbs, r.APIGroups, r.Resources, r.Subresources = syntax.Values(verbs), syntax.Values(groups), syntax.Values(resources), syntax.Values(subresources)
+	r.Verbs, r.APIGroups = syntax.Values(verbs), syntax.Values(groups)
+	r.Resources, r.Subresources = syntax.Values(resources), syntax.Values(subresources)
 	r.Namespaces = decodeNamespaces(d, c, "namespaces", decodeGlobs)
 	r.ResourceNames = decodeGlobList(d, c, "resourceNames")
 	checkNeverNamed(d, c, &r)

@@ -59,7 +59,8 @@ func (s *slips) verbs(items []*syntax.Node) {
 	known := append(slices.Clone(vocabulary.AnyVerbs), vocabulary.URLVerbs...)
 	for _, n := range items {
 		s.d.Examples(n, vocabulary.AnyVerbs)
-		if n.Value == "*" || slices.Contains(known, n.Value) || strings.HasPrefix(n.Value, impersonatePrefix) || strings.HasPrefix(n.Value, "impersonate-on:") {
+		isImpersonation := strings.HasPrefix(n.Value, impersonatePrefix) || strings.HasPrefix(n.Value, actionPrefix)
+		if n.Value == "*" || isImpersonation || slices.Contains(known, n.Value) {
 			continue
 		}
 		near := vocabulary.Near(n.Value, known)

@@ -64,10 +64,13 @@ func templateHint(inside string) string {
 	return "one of {{.score}}, {{.factors}}, {{.pod}}, {{.namespace}}"
 }
 
+// parseGlobs parses the entries of the list of globs with a name.
+type parseGlobs func(d *syntax.Decoder, items []*syntax.Node, name string) []tables.PathGlob
+
 // decodeNamespaces decodes a namespace filter in either of its spellings: a list of
 // globs, or a mapping of patterns and selectorTerms. The result is nil for an empty
 // filter; what that means depends on the place. parse parses the patterns.
-func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, parse func(d *syntax.Decoder, items []*syntax.Node, name string) []tables.PathGlob) *tables.NamespaceFilter {
+func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, parse parseGlobs) *tables.NamespaceFilter {
 	n := c.Value(name)
 	if n == nil {
 		return nil

@@ -66,7 +66,8 @@ var nameless = []string{"list", "watch", "create", "deletecollection"}
 
 // checkNeverNamed warns of a rule whose names no request of its verbs can have.
 func checkNeverNamed(d *syntax.Decoder, c *syntax.Cursor, r *DenyRule) {
-	if !needsName(r.ResourceNames) || len(r.Verbs) == 0 || slices.ContainsFunc(r.Verbs, func(v string) bool { return !slices.Contains(nameless, v) }) {
+	mayBeNamed := func(verb string) bool { return !slices.Contains(nameless, verb) }
+	if !needsName(r.ResourceNames) || len(r.Verbs) == 0 || slices.ContainsFunc(r.Verbs, mayBeNamed) {
 		return
 	}
 	about := "the rule matches nothing"

@@ -51,8 +51,9 @@ func escalationTest(name string, named, owned *tables.Escalation) []byte {
 	add := func(note string, with map[string]any, r request) {
 		scope := of.NamespaceScope == nil || rule.InNamespaces(of.NamespaceScope).Match(r.asWords()) == rule.Yes
 		groups, _ := r["groups"].([]string)
-		isNamed := named != nil && scope && r.text("escalation") == of.Name && slices.ContainsFunc(named.Clusters, func(g tables.PathGlob) bool { return g.Match(r.text("cluster")) }) &&
-			len(groups) > 0 && slices.Contains(named.Groups, groups[0])
+		isOnCluster := func(g tables.PathGlob) bool { return g.Match(r.text("cluster")) }
+		isNamed := named != nil && scope && r.text("escalation") == of.Name &&
+			slices.ContainsFunc(named.Clusters, isOnCluster) && len(groups) > 0 && slices.Contains(named.Groups, groups[0])
 		rows[note] = map[string]any{"with": with, "want": []bool{scope, isNamed}}
 	}
 	add("as it is", map[string]any{}, base)

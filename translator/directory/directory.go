@@ -74,7 +74,11 @@ type Directory struct {
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
 	o.Master = MasterOr(o.Master)
 	documents = n.inOrder(documents)
-	d := &Directory{Master: o.Master, Cluster: o.Cluster, ImpliedGroups: o.ImpliedGroups, Points: o.Points, SessionGroupPrefixes: o.SessionGroupPrefixes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
+	d := &Directory{
+		Master: o.Master, Cluster: o.Cluster, ImpliedGroups: o.ImpliedGroups, Points: o.Points,
+		SessionGroupPrefixes: o.SessionGroupPrefixes, Partial: o.Partial, undecoded: o.Undecoded,
+		names: n, Changed: n.update(documents),
+	}
 	d.claim(documents)
 	d.sort()
 	if !o.AllowEmpty && !o.Partial && n.policies == 0 {

@@ -113,7 +113,8 @@ func covers(from diag.Position, length int, at diag.Position) bool {
 // reference.
 func (a *Analysis) named(r syntax.Reference) (out []string) {
 	for id, names := range a.byTarget {
-		if id.Family == r.Family && id.Kind == r.Kind && id.Namespace == r.Namespace && slices.ContainsFunc(names, func(n name) bool { return n.isDeclared }) {
+		isSought := id.Family == r.Family && id.Kind == r.Kind && id.Namespace == r.Namespace
+		if isSought && slices.ContainsFunc(names, func(n name) bool { return n.isDeclared }) {
 			out = append(out, id.Name)
 		}
 	}

@@ -139,7 +139,8 @@ func (k *kinds) values(p place, a *Analysis) (out []string) {
 	}
 	kind := k.find(p.apiVersion, p.kind)
 	if kind != nil && kind.Targets != nil {
-		for _, r := range kind.Targets(syntax.ReferringField{Kind: p.kind, Path: field, Beside: p.siblings, Namespace: p.namespace, Master: a.master}) {
+		typed := syntax.ReferringField{Kind: p.kind, Path: field, Beside: p.siblings, Namespace: p.namespace, Master: a.master}
+		for _, r := range kind.Targets(typed) {
 			out = append(out, a.named(r)...)
 		}
 	}

@@ -49,7 +49,10 @@ type Access struct {
 
 // Scope returns the attributes of f for tables.ScopeAttributes, in their order.
 func (f *Access) Scope() [len(tables.ScopeAttributes)]*Attribute {
-	return [...]*Attribute{tables.ScopeCluster: &f.Clusters, tables.ScopeTenant: &f.Tenants, tables.ScopeSession: &f.Sessions, tables.ScopeEscalation: &f.Escalations}
+	return [...]*Attribute{
+		tables.ScopeCluster: &f.Clusters, tables.ScopeTenant: &f.Tenants,
+		tables.ScopeSession: &f.Sessions, tables.ScopeEscalation: &f.Escalations,
+	}
 }
 
 // roleCounts counts what the rules of roles name.

@@ -65,7 +65,9 @@ type state struct {
 func foldPolicies(kind string, policies []*inherited) *fold {
 	f := &fold{kind: kind, policies: policies, rules: make(map[string]held), wiped: make(map[*inherited]*inherited)}
 	s := &state{fold: f, unset: make(map[string][]*inherited)}
-	f.effective = tables.EffectivePolicy{Kind: kind, Rules: []tables.EffectiveRule{}, Policies: make([]string, len(policies)), Replaced: []tables.Replacement{}}
+	f.effective = tables.EffectivePolicy{
+		Kind: kind, Rules: []tables.EffectiveRule{}, Policies: make([]string, len(policies)), Replaced: []tables.Replacement{},
+	}
 	for i, p := range slices.Backward(policies) {
 		f.effective.Policies[i] = p.locator
 		s.addPolicy(p)

@@ -44,7 +44,8 @@ func (r *resolver) routes() {
 
 // parent is the listeners that a parentRef puts a route on.
 func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []attachment {
-	gateway, ok := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}).(*document.Gateway)
+	id := directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}
+	gateway, ok := r.Find(id).(*document.Gateway)
 	if !ok {
 		r.missing(&d.Header, diag.ParentNotFound, tables.KindGateway, p.Namespace.Value, p.Name,
 			"declare it in this directory, or set namespace in the parentRef")
@@ -80,7 +81,9 @@ func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors ma
 }
 
 // refusal returns the reason why a listener does not accept a route, or "" if it does.
-func (r *resolver) refusal(g *document.Gateway, l *document.Listener, d *document.Route, selectors map[*document.Listener]labels.Selector) string {
+func (r *resolver) refusal(
+	g *document.Gateway, l *document.Listener, d *document.Route, selectors map[*document.Listener]labels.Selector,
+) string {
 	switch {
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
 		return fmt.Sprintf("its protocol is %s", l.Protocol)

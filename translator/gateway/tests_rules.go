@@ -86,7 +86,8 @@ func sampleRule(named *tables.NamedRule) (ref string, rows map[string]ruleRow) {
 	case rule.Authorization != nil && rule.Authorization.Patterns != nil:
 		return "judged" + id, sampleConditions(rule.When, *rule.Authorization.Patterns, judgedAs)
 	case rule.Item != nil && (rule.Item.Plain != nil || rule.Item.Properties != nil):
-		if rows := sampleValues(rule.When, itemValues(rule.Item), func(values map[string]any) any { return itemOf(rule.Item, values) }); len(rows) > 0 {
+		compose := func(values map[string]any) any { return itemOf(rule.Item, values) }
+		if rows := sampleValues(rule.When, itemValues(rule.Item), compose); len(rows) > 0 {
 			return "item" + id, rows
 		}
 	}
@@ -123,9 +124,12 @@ func statedRule(named *tables.NamedRule) (ref string, rows map[string]ruleRow, i
 	default:
 		instead += " with data.compiled.gateway.review as row.review with data.writ.access.decision as row.allows"
 		asked := map[string]any{named.Name: map[string]any{"user": "writ:user"}}
-		rows["the access point allows"] = ruleRow{Want: verdict("allow", map[string]bool{"allowed": true}), Applies: applies, Allows: map[string]bool{"allowed": true}, Review: asked}
-		rows["the access point does not allow"] = ruleRow{Want: verdict("deny", nil), Applies: applies, Allows: map[string]bool{"allowed": false}, Review: asked}
-		rows["a value of the review is missing"] = ruleRow{Want: verdict("error", nil), Applies: applies, Allows: map[string]bool{"allowed": true}, Review: map[string]any{}}
+		allowed, notAllowed := map[string]bool{"allowed": true}, map[string]bool{"allowed": false}
+		rows["the access point allows"] = ruleRow{Want: verdict("allow", allowed), Applies: applies, Allows: allowed, Review: asked}
+		rows["the access point does not allow"] = ruleRow{Want: verdict("deny", nil), Applies: applies, Allows: notAllowed, Review: asked}
+		rows["a value of the review is missing"] = ruleRow{
+			Want: verdict("error", nil), Applies: applies, Allows: allowed, Review: map[string]any{},
+		}
 	}
 	for note, row := range rows {
 		row.Input = map[string]any{}

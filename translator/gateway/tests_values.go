@@ -15,7 +15,9 @@ import (
 
 // sampleValues returns rows for values: what a rule that applies under conditions makes of
 // them by compose. It returns none if a value is of a form that cannot be computed here.
-func sampleValues(when []tables.RequestCondition, values map[string]*tables.RequestValue, compose func(values map[string]any) any) map[string]ruleRow {
+func sampleValues(
+	when []tables.RequestCondition, values map[string]*tables.RequestValue, compose func(values map[string]any) any,
+) map[string]ruleRow {
 	s := &sampler{samples: make(map[string]*cel.Sample)}
 	if !s.conditions(when) {
 		return nil

@@ -49,7 +49,9 @@ func originGrants(d *access.OriginRole, access *tables.Access) diag.List {
 
 // grants reports the rules of a role that allow their holder to gain more permissions. A
 // role that grants everything is reported elsewhere.
-func grants[R any](h *syntax.Header, rules []R, everything func(R) bool, powers func(*R) []string, at func(rule int) diag.Position) (list diag.List) {
+func grants[R any](
+	h *syntax.Header, rules []R, everything func(R) bool, powers func(*R) []string, at func(rule int) diag.Position,
+) (list diag.List) {
 	if slices.ContainsFunc(rules, everything) {
 		return nil
 	}

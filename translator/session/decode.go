@@ -25,7 +25,8 @@ const (
 	kindDenyPolicy = "DenyPolicy"
 )
 
-var kinds = syntax.KindsOf(version, decode, kindBreakglass, kindDebug).WithDates(kindBreakglass, kindDebug).WithWords("breakglass").WithTexts(fieldTexts)
+var kinds = syntax.KindsOf(version, decode, kindBreakglass, kindDebug).
+	WithDates(kindBreakglass, kindDebug).WithWords("breakglass").WithTexts(fieldTexts)
 
 // The states of a BreakglassSession. It may have none.
 var states = []string{

@@ -106,7 +106,8 @@ func (r *resolver) checkPolicies(s *BreakglassSession) (isDangling bool) {
 		}
 		d := ref.Diagnostic(s.DanglingSeverity(), diag.DanglingPolicy, "declare it in this directory",
 			"denyPolicyRefs names the %s %q, which is not declared", kindDenyPolicy, ref.Value)
-		if near := directory.Near(r.Directory, ref.Value, r.Documents(), func(h *syntax.Header) bool { return h.Kind == kindDenyPolicy }); near != nil {
+		isPolicy := func(h *syntax.Header) bool { return h.Kind == kindDenyPolicy }
+		if near := directory.Near(r.Directory, ref.Value, r.Documents(), isPolicy); near != nil {
 			d.Hint, d.Related = fmt.Sprintf("did you mean %q?", near.Name), directory.Related(near)
 		}
 		r.List.Add(d)

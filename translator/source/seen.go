@@ -109,7 +109,10 @@ func (d *Directory) keep(l *listing, files []File, c changes) {
 			return
 		}
 	}
-	d.whole = &wholeReading{root: l.root, top: l.top, files: files, origin: l.origin, diagnostics: l.diagnostics, ignored: l.ignoredFolders, total: int64(Size(files))}
+	d.whole = &wholeReading{
+		root: l.root, top: l.top, files: files, origin: l.origin, diagnostics: l.diagnostics,
+		ignored: l.ignoredFolders, total: int64(Size(files)),
+	}
 }
 
 // readChanged reads files that have changed onto the last reading of the whole directory. It

@@ -221,5 +221,8 @@ func (d *Decoder) list(n *Node) {
 // Header begins the header of a document.
 func (d *Decoder) Header(family, version, name string, kind *Node) Header {
 	at := d.At(kind)
-	return Header{Family: family, APIVersion: version, Kind: name, At: at, NameAt: at, Object: d.fields != nil, Export: d.ClusterExport, StrictRoutes: d.StrictRoutes, Bootstrap: d.Bootstrap}
+	return Header{
+		Family: family, APIVersion: version, Kind: name, At: at, NameAt: at, Object: d.fields != nil,
+		Export: d.ClusterExport, StrictRoutes: d.StrictRoutes, Bootstrap: d.Bootstrap,
+	}
 }

@@ -103,7 +103,8 @@ func (d *Decoder) hasLeadingZero(n *Node) bool {
 	if n.Type != Integer || !leadingZero.MatchString(n.Value) {
 		return false
 	}
-	d.Fail(n, diag.BadValue, "write a decimal number without leading zeros", "number %s has a leading zero: some readers take it for octal", Quote(n.Value))
+	d.Fail(n, diag.BadValue, "write a decimal number without leading zeros",
+		"number %s has a leading zero: some readers take it for octal", Quote(n.Value))
 	return true
 }
 

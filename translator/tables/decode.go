@@ -91,7 +91,10 @@ type decoder struct {
 }
 
 func newDecoder(checked []byte) *decoder {
-	return &decoder{tokens: jsontext.TokensOf(checked), texts: make(map[string]string), lists: make(map[string][]string), rules: make(map[ListsKey]*KubernetesLists)}
+	return &decoder{
+		tokens: jsontext.TokensOf(checked), texts: make(map[string]string),
+		lists: make(map[string][]string), rules: make(map[ListsKey]*KubernetesLists),
+	}
 }
 
 // rows is a map that decodes its JSON itself.

@@ -25,7 +25,8 @@ func Kinds() syntax.Kinds {
 	}
 	return slices.Concat(
 		policies.WithWords("kuadrant").WithTexts(fieldTexts),
-		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute, tables.KindGRPCRoute).WithWords("gateway").WithTexts(fieldTexts),
+		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute, tables.KindGRPCRoute).
+			WithWords("gateway").WithTexts(fieldTexts),
 		syntax.SkippedKinds(groupKuadrant, "Kuadrant", "DNSPolicy", "TLSPolicy", "DNSRecord", "DNSHealthCheckProbe"),
 		syntax.SkippedKinds(groupGateway, "GatewayClass", "ListenerSet", "ReferenceGrant", "TCPRoute", "UDPRoute", "TLSRoute", "BackendTLSPolicy"),
 	)

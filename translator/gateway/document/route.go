@@ -26,8 +26,10 @@ var (
 		"requestHeaderModifier":  headerFilter,
 		"responseHeaderModifier": headerFilter,
 		"requestMirror":          requestMirror,
-		"requestRedirect":        fields{"scheme": syntax.String, "hostname": syntax.String, "path": pathModifier, "port": syntax.Integer, "statusCode": syntax.Integer},
-		"urlRewrite":             fields{"hostname": syntax.String, "path": pathModifier},
+		"requestRedirect": fields{
+			"scheme": syntax.String, "hostname": syntax.String, "path": pathModifier, "port": syntax.Integer, "statusCode": syntax.Integer,
+		},
+		"urlRewrite": fields{"hostname": syntax.String, "path": pathModifier},
 		"cors": fields{
 			"allowOrigins": listOf{syntax.String}, "allowCredentials": syntax.Boolean, "allowMethods": listOf{syntax.String},
 			"allowHeaders": listOf{syntax.String}, "exposeHeaders": listOf{syntax.String}, "maxAge": syntax.Integer,
@@ -142,8 +144,11 @@ func (g *gatewayDocument) routeRules(c *syntax.Cursor) []RouteRule {
 	return out
 }
 
+// decodeMatch decodes one match.
+type decodeMatch func(d *syntax.Decoder, c *syntax.Cursor) RouteMatch
+
 // decodeMatches decodes the matches of a rule, the default for a rule without matches.
-func decodeMatches(d *syntax.Decoder, c *syntax.Cursor, byDefault RouteMatch, decode func(d *syntax.Decoder, c *syntax.Cursor) RouteMatch) []RouteMatch {
+func decodeMatches(d *syntax.Decoder, c *syntax.Cursor, byDefault RouteMatch, decode decodeMatch) []RouteMatch {
 	items, _ := c.List("matches")
 	var out []RouteMatch
 	for _, n := range items {
@@ -210,7 +215,10 @@ func decodeValueMatches(d *syntax.Decoder, c *syntax.Cursor, name string, normal
 		m := ValueMatch{Type: readWord(item, "type", diag.Value, "Exact", "Exact", "RegularExpression")}
 		key, value := item.Required("name"), item.Required("value")
 		item.Done()
-		if value == nil || key == nil || m.Type == "RegularExpression" && !checkRegex(d, value) || !checkUnique(d, seen, d.Text(key), "name in "+name) {
+		if value == nil || key == nil || m.Type == "RegularExpression" && !checkRegex(d, value) {
+			continue
+		}
+		if !checkUnique(d, seen, d.Text(key), "name in "+name) {
 			continue
 		}
 		m.Name, m.Value = normal(key.Value), value.Value

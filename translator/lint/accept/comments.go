@@ -74,7 +74,8 @@ func targets(lines []string, i int, isAlone bool) []int {
 		if strings.HasPrefix(text, "#") {
 			continue
 		}
-		if strings.HasPrefix(strings.TrimPrefix(text, "- "), "apiVersion:") && i+1 < len(lines) && strings.HasPrefix(strings.TrimSpace(lines[i+1]), "kind:") {
+		isVersion := strings.HasPrefix(strings.TrimPrefix(text, "- "), "apiVersion:")
+		if isVersion && i+1 < len(lines) && strings.HasPrefix(strings.TrimSpace(lines[i+1]), "kind:") {
 			return []int{i + 1, i + 2}
 		}
 		return []int{i + 1}

@@ -25,8 +25,13 @@ var discovery = []*statement.Statement{
 	{Condition: &statement.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"get", "head", "options"}, Paths: []string{
 		"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*",
 		"/openapi", "/openapi/*", "/version", "/version/", "/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/"}}}},
-	{Condition: &statement.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"create"}, Groups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}}}},
-	{Condition: &statement.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"create"}, Groups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}}}},
+	{Condition: &statement.KubernetesRule{KubernetesLists: &tables.KubernetesLists{
+		Verbs: []string{"create"}, Groups: []string{"authorization.k8s.io"},
+		Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"},
+	}}},
+	{Condition: &statement.KubernetesRule{KubernetesLists: &tables.KubernetesLists{
+		Verbs: []string{"create"}, Groups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"},
+	}}},
 }
 
 // target is a request of a probe.

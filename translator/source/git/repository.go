@@ -216,7 +216,9 @@ func (r *Repository) read(ctx context.Context) (source.Snapshot, diag.List, erro
 
 // fetch fetches a commit and reads its tree. verified returns the commit if its tree may be
 // read.
-func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Hash, verified func(objectStore) (*object.Commit, error)) (source.Snapshot, diag.List, error) {
+func (r *Repository) fetch(
+	ctx context.Context, remote remote, hash plumbing.Hash, verified func(objectStore) (*object.Commit, error),
+) (source.Snapshot, diag.List, error) {
 	var objects objectStore
 	var release func()
 	err := progress.Do(ctx, progress.Fetch, func(ctx context.Context) (err error) {
@@ -242,7 +244,9 @@ func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Has
 }
 
 // verifiedCommit verifies the signature and the descent of a commit.
-func (r *Repository) verifiedCommit(ctx context.Context, remote remote, objects objectStore, hash plumbing.Hash, base string) (*object.Commit, error) {
+func (r *Repository) verifiedCommit(
+	ctx context.Context, remote remote, objects objectStore, hash plumbing.Hash, base string,
+) (*object.Commit, error) {
 	commit, err := readCommit(objects, hash)
 	if err != nil {
 		return nil, err

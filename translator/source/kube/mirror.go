@@ -48,7 +48,10 @@ func backoff() *wait.Backoff {
 // Reflect starts to keep a store like the objects of a resource in an API server, until ctx is
 // done. report is called with the result of each list or watch, nil if it succeeded; objects
 // that are too old to continue from are listed again, so that is not a failure.
-func Reflect(ctx context.Context, client dynamic.Interface, from dynamic.ResourceInterface, o cache.ReflectorOptions, store cache.ReflectorStore, report func(verb string, err error)) {
+func Reflect(
+	ctx context.Context, client dynamic.Interface, from dynamic.ResourceInterface, o cache.ReflectorOptions,
+	store cache.ReflectorStore, report func(verb string, err error),
+) {
 	result := func(ctx context.Context, verb string, err error) {
 		if ctx.Err() == nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
 			report(verb, err)
