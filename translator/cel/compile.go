@@ -186,7 +186,7 @@ func (c *compiler) keys(e ast.Expr) ([]string, bool) {
 		}
 		keys, e = append(keys, key), operand
 	}
-	name := strings.TrimPrefix(e.AsIdent(), ".")
+	name := variableName(e)
 	if _, isLocal := c.locals[e.AsIdent()]; isLocal || !slices.Contains(c.env.Variables, name) {
 		return nil, false
 	}

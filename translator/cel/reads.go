@@ -78,8 +78,8 @@ func (r *reader) readAll(list []ast.Expr) {
 func (r *reader) path(e ast.Expr) []string {
 	switch e.Kind() {
 	case ast.IdentKind:
-		if slices.Contains(r.variables, e.AsIdent()) {
-			return []string{e.AsIdent()}
+		if name := variableName(e); slices.Contains(r.variables, name) {
+			return []string{name}
 		}
 	case ast.SelectKind:
 		return r.member(e.AsSelect().Operand(), e.AsSelect().FieldName())
@@ -92,6 +92,10 @@ func (r *reader) path(e ast.Expr) []string {
 	}
 	return nil
 }
+
+// variableName returns the name of a variable of the environment. CEL writes it with a dot in front
+// where a variable of a macro has the same name.
+func variableName(e ast.Expr) string { return strings.TrimPrefix(e.AsIdent(), ".") }
 
 func (r *reader) member(of ast.Expr, name string) []string {
 	if path := r.path(of); path != nil {

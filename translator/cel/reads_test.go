@@ -19,6 +19,8 @@ func TestReads(t *testing.T) {
 		`{"a": request.path, request.host: [metadata.b]}.size() > 0`:     "request.path request.host metadata.b",
 		`request.path.matches(request.query) ? source.port : route.name`: "request.path request.query source.port route.name",
 		`timestamp(request.time).getHours() < 9`:                         "request.time",
+		`[1].exists(request, .request.path == "a")`:                      "request.path",
+		`[1].all(request, request == 1 && .request["time"] == "x")`:      "request request.time",
 		`request == context`:                                             "request context",
 		`[request][0].time == "x"`:                                       "request",
 	} {
