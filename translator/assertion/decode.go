@@ -419,16 +419,8 @@ func (o *one) list(n *syntax.Node, form string) {
 		var e Entry
 		verbs, _ := c.RequiredTexts("verbs")
 		e.Verbs = syntax.Values(verbs)
-		for name, list := range map[string]*[]string{
-			"apiGroups": &e.Groups, "resources": &e.Resources, "resourceNames": &e.Names,
-			"nonResourceURLs": &e.Paths, "namespaces": &e.Namespaces,
-		} {
-			texts, at := c.Texts(name)
-			if at != nil && len(at.Items) == 0 {
-				c.Fail(c.Field(name).Key, diag.Missing, "", "%s of an entry is empty", name)
-			}
-			*list = syntax.Values(texts)
-		}
+		e.Groups, e.Resources, e.Names = entryTexts(c, "apiGroups"), entryTexts(c, "resources"), entryTexts(c, "resourceNames")
+		e.Paths, e.Namespaces = entryTexts(c, "nonResourceURLs"), entryTexts(c, "namespaces")
 		switch {
 		case len(e.Paths) > 0 && len(e.Groups)+len(e.Resources)+len(e.Names)+len(e.Namespaces) > 0:
 			c.Fail(c.Value("nonResourceURLs"), diag.BadValue, "write two entries", "an entry is about resources or about paths")
@@ -440,6 +432,15 @@ func (o *one) list(n *syntax.Node, form string) {
 		c.Done()
 		o.a.Entries = append(o.a.Entries, e)
 	}
+}
+
+// entryTexts reads a list of an entry, which is not empty if it is written.
+func entryTexts(c *syntax.Cursor, name string) []string {
+	texts, at := c.Texts(name)
+	if at != nil && len(at.Items) == 0 {
+		c.Fail(c.Field(name).Key, diag.Missing, "", "%s of an entry is empty", name)
+	}
+	return syntax.Values(texts)
 }
 
 func (o *one) time() {

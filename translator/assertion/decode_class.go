@@ -322,6 +322,9 @@ func (o *one) labels(n *syntax.Node, key string) *Labels {
 		if t.Value = o.value(f.Value, f.Key, strings.TrimSuffix(key, "s")+" "+f.Key.Value, &exists); exists != nil {
 			t.Exists, t.Value = *exists, nil
 		}
+		if exists != nil && f.Value.Type == syntax.List {
+			o.Fail(f.Value, diag.BadValue, "write a class for each", "exists of %s is beside other values, which it would replace", syntax.Quote(f.Key.Value))
+		}
 		l.Terms = append(l.Terms, t)
 	}
 	return l

@@ -46,6 +46,7 @@ func TestMistakesHaveTheirPlaces(t *testing.T) {
 		"empty all":               never("of:", "  holds: {all: []} # missing"),
 		"empty like":              never("of:", "  name: {like: []} # missing"),
 		"empty label":             never("of:", "  labels: {tier: []} # missing"),
+		"exists in a list":        never("of:", "  labels: {tier: [a, {exists: false}]} # bad-value"),
 		"empty allow":             never("allow: [] # missing"),
 		"empty exceptions":        never("exceptions: [] # missing"),
 		"empty list of entries":   one("within: [] # missing"),
