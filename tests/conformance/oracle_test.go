@@ -171,13 +171,29 @@ func readFile(path string, add func(document node)) error {
 	}
 	defer file.Close()
 	for decoder := yaml.NewDecoder(file); ; {
-		var document map[string]any
-		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		var written yaml.Node
+		if err := decoder.Decode(&written); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
+		takeTimesAsWritten(&written)
+		var document map[string]any
+		if err := written.Decode(&document); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
 		add(document)
+	}
+}
+
+// takeTimesAsWritten makes times without quotes texts, as documents have them: the decoder would make a
+// time of a date alone, which is not one to writ.
+func takeTimesAsWritten(n *yaml.Node) {
+	if n.ShortTag() == "!!timestamp" {
+		n.Tag = "!!str"
+	}
+	for _, child := range n.Content {
+		takeTimesAsWritten(child)
 	}
 }
 
@@ -250,13 +266,13 @@ func originBinding(d node, namespace, name string) *access.OriginBinding {
 	} else if d.get("referencesGlobalRole") == true {
 		b.RoleNamespace = "master"
 	}
-	b.Dates = oracle.Dates{NotBefore: d.time("notBefore"), NotAfter: d.time("notAfter")}
+	b.Dates = oracle.Dates{NotBefore: d.text("notBefore", ""), NotAfter: d.text("notAfter", "")}
 	return b
 }
 
 func annotatedDates(d node) oracle.Dates {
 	annotations := d.object("metadata").object("annotations")
-	return oracle.Dates{NotBefore: annotations.time("writ.dev/not-before"), NotAfter: annotations.time("writ.dev/not-after")}
+	return oracle.Dates{NotBefore: annotations.text("writ.dev/not-before", ""), NotAfter: annotations.text("writ.dev/not-after", "")}
 }
 
 func kubernetesRole(d node, namespace, name string) *access.KubernetesRole {

@@ -109,7 +109,7 @@ func viewPolicy(spec node, namespace, name string) *visibility.Policy {
 	p := &visibility.Policy{
 		Namespace: namespace, Name: name, Users: subjects.texts("users"), Groups: subjects.texts("groups"),
 		Priority: identity.integer("priority"), Deny: access.text("effect", "") == "Deny", Disabled: access.get("enabled") == false,
-		NotBefore: validity.time("notBefore"), NotAfter: validity.time("notAfter"), Default: clusters.text("default", ""),
+		NotBefore: validity.text("notBefore", ""), NotAfter: validity.text("notAfter", ""), Default: clusters.text("default", ""),
 	}
 	for _, item := range subjects.list("serviceAccounts") {
 		account := node(item.(map[string]any))
@@ -214,12 +214,4 @@ func (n node) pairs(key string) map[string]string {
 		pairs[name] = value.(string)
 	}
 	return pairs
-}
-
-// time is a time as written; the decoder has turned what stood without quotes.
-func (n node) time(key string) string {
-	if t, ok := n.get(key).(time.Time); ok {
-		return t.Format(time.RFC3339Nano)
-	}
-	return n.text(key, "")
 }
