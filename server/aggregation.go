@@ -85,19 +85,7 @@ func (s *Server) openFrontProxy() error {
 // it cannot be read.
 func (f *frontProxy) reload(ctx context.Context) (changed bool, err error) {
 	if f.config.FromCluster {
-		next, err := f.read(ctx)
-		if err != nil {
-			return false, fmt.Errorf("read the ConfigMap kube-system/extension-apiserver-authentication: %w", err)
-		}
-		last := f.trust.Load()
-		if last != nil && last.Authorities.Equal(next.Authorities) {
-			next.Authorities = last.Authorities // verified certificates stay so
-			if slices.Equal(last.Names, next.Names) && slices.Equal(last.UserHeaders, next.UserHeaders) && slices.Equal(last.GroupHeaders, next.GroupHeaders) && slices.Equal(last.ExtraPrefixes, next.ExtraPrefixes) {
-				return false, nil
-			}
-		}
-		f.trust.Store(next)
-		return true, nil
+		return f.reloadFromCluster(ctx)
 	}
 	content, err := os.ReadFile(f.config.ClientCA)
 	if err != nil {
@@ -116,6 +104,28 @@ func (f *frontProxy) reload(ctx context.Context) (changed bool, err error) {
 	f.ca = content
 	f.trust.Store(next)
 	return true, nil
+}
+
+func (f *frontProxy) reloadFromCluster(ctx context.Context) (changed bool, err error) {
+	next, err := f.read(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the ConfigMap kube-system/extension-apiserver-authentication: %w", err)
+	}
+	last := f.trust.Load()
+	if last != nil && last.Authorities.Equal(next.Authorities) {
+		next.Authorities = last.Authorities // verified certificates stay so
+		if haveSameNames(last, next) {
+			return false, nil
+		}
+	}
+	f.trust.Store(next)
+	return true, nil
+}
+
+// haveSameNames reports whether two front proxies differ at most in their authorities.
+func haveSameNames(a, b *auth.FrontProxyTrust) bool {
+	return slices.Equal(a.Names, b.Names) && slices.Equal(a.UserHeaders, b.UserHeaders) &&
+		slices.Equal(a.GroupHeaders, b.GroupHeaders) && slices.Equal(a.ExtraPrefixes, b.ExtraPrefixes)
 }
 
 // trustAgain is how often the cluster is asked for its front proxy.

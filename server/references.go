@@ -64,7 +64,8 @@ func (s *Server) readReference(ctx context.Context, location, name string) (sour
 	}
 	snapshot, list, err := read(ctx, name)
 	switch {
-	case errors.Is(err, git.ErrBadName), errors.Is(err, git.ErrBadRevision), errors.Is(err, git.ErrNoFolder), errors.Is(err, git.ErrNotFolder):
+	case errors.Is(err, git.ErrBadName), errors.Is(err, git.ErrBadRevision),
+		errors.Is(err, git.ErrNoFolder), errors.Is(err, git.ErrNotFolder):
 		return none, nil, &console.Error{Reason: console.Invalid, Field: "ref", Message: "the git reference: " + err.Error()}
 	case err != nil:
 		return none, nil, console.Errorf(console.Busy, "the git reference cannot be read: %v", err)

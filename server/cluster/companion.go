@@ -126,8 +126,10 @@ func probe(ctx context.Context, client *rest.RESTClient, namespace, digest strin
 	}
 	var found string
 	var refused apierrors.APIStatus
-	if errors.As(err, &refused) && code == http.StatusForbidden && refused.Status().Code == http.StatusForbidden && refused.Status().Reason == metav1.StatusReasonForbidden {
-		found = companion.ProbeDigest(refused.Status().Message, slice)
+	if errors.As(err, &refused) && code == http.StatusForbidden {
+		if s := refused.Status(); s.Code == http.StatusForbidden && s.Reason == metav1.StatusReasonForbidden {
+			found = companion.ProbeDigest(s.Message, slice)
+		}
 	}
 	switch found {
 	case digest:

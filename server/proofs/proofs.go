@@ -1,6 +1,7 @@
 // Package proofs keeps what the assertions state about the revision that is served proven: it
 // refuses revisions, or verifies them after their activation. Revisions come in, before they
-// are served; a refusal, or verdicts, go out. It knows when assertions are proven, and not how: package verify proves them.
+// are served; a refusal, or verdicts, go out. It knows when assertions are proven, and not how:
+// package verify proves them.
 //
 // # Design
 //

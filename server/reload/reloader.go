@@ -181,7 +181,7 @@ type Attempt struct {
 	Diagnostics diag.List
 	// Err is why the documents are not active; nil if they are.
 	Err error
-	// IsRead states that documents were read or a bundle was delivered, IsKnown that the attempt before had the same result, IsActivated that a new
-	// revision is active.
+	// IsRead states that documents were read or a bundle was delivered, IsKnown that the attempt
+	// before had the same result, IsActivated that a new revision is active.
 	IsRead, IsKnown, IsActivated bool
 }

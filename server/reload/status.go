@@ -30,7 +30,7 @@ type Status struct {
 	// Degraded is set while the active revision is older than the newest documents, or a
 	// source cannot be read.
 	Degraded bool `json:"degraded"`
-	// Revision is active since Since. From is documents or, after a restart with
+	// Revision is active since Since. Source is documents or, after a restart with
 	// invalid documents, state.
 	Revision string    `json:"revision"`
 	Since    time.Time `json:"since,omitzero"`

@@ -42,8 +42,8 @@ const (
 	MaxLarge  = 32
 )
 
-// release gives back what the request was charged, and the buffer unless a large body has made it large: such
-// memory is better freed.
+// release gives back what the request was charged, and the buffer unless a large body has made
+// it large: such memory is better freed.
 func (s *Service) release(b *buffer) {
 	s.Values.Release(b.values)
 	s.bodies.Release(b.charge)

@@ -175,8 +175,7 @@ func (l *listener) best(r *request, kinds []string, matches map[string][]match, 
 		list := matches[host]
 		for i := range list {
 			m := &list[i]
-			if len(best) > 0 && (m.Tie != best[0].Tie || slices.ContainsFunc(best, func(other *match) bool { return other.namespace == m.namespace })) ||
-				!m.isWanted(r, kinds) || !fits(m, r) {
+			if !m.tiesWith(best) || !m.isWanted(r, kinds) || !fits(m, r) {
 				continue
 			}
 			if best = append(best, m); m.Tie == 0 {
@@ -185,6 +184,15 @@ func (l *listener) best(r *request, kinds []string, matches map[string][]match, 
 		}
 	}
 	return best
+}
+
+// tiesWith reports whether the match is as good as those that were found, if any, and of a
+// namespace that none of them is of: within a namespace, the first one is the best.
+func (m *match) tiesWith(best []*match) bool {
+	if len(best) == 0 {
+		return true
+	}
+	return m.Tie == best[0].Tie && !slices.ContainsFunc(best, func(other *match) bool { return other.namespace == m.namespace })
 }
 
 // isWanted reports whether the match is of the route that the request names, if any.
