@@ -40,10 +40,12 @@ func Lint(r *Result, ends lint.Ends) diag.List {
 func LintAuthor(r, base *Result, author lint.Author, now time.Time) diag.List {
 	var before *tables.Access
 	var earlier tables.List
+	denied := tables.Of[*tables.Deny](r.Tables)
 	if base != nil {
 		before, earlier = tables.Of[*tables.Access](base.Tables), base.Tables
+		denied = tables.Of[*tables.Deny](earlier)
 	}
-	list := lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, author, dates.Of(now))
+	list := lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, denied, author, dates.Of(now))
 	list = append(list, lint.SessionEscalation(r.Directory, r.Tables, earlier, author, dates.Of(now))...)
 	return capped(withoutBootstrap(list.Sorted()))
 }

@@ -42,8 +42,8 @@ func (g *Guard) Decide(ctx context.Context, p decision.Policies, q decision.Ques
 	return q.Decide(ctx, p)
 }
 
-// Protect, when it is deferred, makes a panic an evaluation error, so that a caller does not
-// take it for "no opinion". failed sets the answer.
+// Protect makes a panic an evaluation error when it is deferred, so that a caller does not take it
+// for "no opinion". failed sets the answer.
 func (g *Guard) Protect(ctx context.Context, failed func(cause string)) {
 	if cause := recover(); cause != nil {
 		g.Panicked(ctx, "evaluation", cause)

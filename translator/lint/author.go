@@ -38,7 +38,8 @@ type Question struct {
 // everything is new, and the author's permissions are those of the same documents. Grants
 // of the author that end, or do not hold now, cover nothing: what they would cover may not
 // end with them.
-func Escalation(r *access.Resolved, access, base *tables.Access, author Author, at dates.Instant) diag.List {
+// Nor do grants that a deny policy takes away: denied are the deny policies of the base, or nil.
+func Escalation(r *access.Resolved, access, base *tables.Access, denied *tables.Deny, author Author, at dates.Instant) diag.List {
 	before := base
 	if base == nil {
 		base, before = access, &tables.Access{}
@@ -46,7 +47,7 @@ func Escalation(r *access.Resolved, access, base *tables.Access, author Author, 
 	c := &escalation{
 		access: access,
 		author: author,
-		held:   newPermissions(base, author, at),
+		held:   newPermissions(base, denied, author, at),
 		places: placesOf(r),
 
 		masterChanged: base.Master != access.Master,

@@ -53,8 +53,9 @@ const maxTuples = 100_000
 // tooMany is reported instead of missing permissions if there are too many tuples.
 const tooMany = "more combinations than are checked"
 
-// missing lists the tuples over the dimensions that the author does not have.
-func (h ruleSet) missing(dimensions [][]class, text func(entries []string) string) []string {
+// missing lists the tuples over the dimensions that the author does not have. Each of denied says what
+// a deny policy takes of allowed tuples.
+func (h ruleSet) missing(dimensions [][]class, denied []denial, text func(entries []string) string) []string {
 	tuples := 1
 	for _, classes := range dimensions {
 		if tuples *= len(classes); tuples > maxTuples {
@@ -69,7 +70,13 @@ func (h ruleSet) missing(dimensions [][]class, text func(entries []string) strin
 			sets[i] = picked[i].matches
 			n /= len(dimensions[i])
 		}
-		if !h.allows(intersect(sets...)) {
+		if h.allows(intersect(sets...)) {
+			for _, d := range denied {
+				if taken := d.of(picked); taken != nil {
+					out = appendExamples(out, taken, func(t []string) string { return d.text(text(t)) })
+				}
+			}
+		} else {
 			out = appendExamples(out, picked, text)
 		}
 		if len(out) > maxListed {
@@ -105,7 +112,7 @@ func (h ruleSet) missingPaths(wanted *tables.KubernetesRule) []string {
 			return rule.CoversPath(held, path)
 		})
 	})
-	return h.missing([][]class{verbs, paths}, func(t []string) string { return t[0] + " " + t[1] })
+	return h.missing([][]class{verbs, paths}, nil, func(t []string) string { return t[0] + " " + t[1] })
 }
 
 // missingResources checks a rule with resources. In Origin the verb of a request for a
@@ -124,6 +131,7 @@ func (h ruleSet) missingResources(wanted *tables.KubernetesRule) []string {
 			len(wanted.Names) > 0 && slices.Contains(r.Kubernetes.Names, name)
 	})
 	var out []string
+	denied := h.denials()
 	for _, stream := range partition(wanted.Resources, streamOf) {
 		for _, kind := range partition(wanted.Verbs, streamVerb) {
 			verbs := h.classes(kind.entries, func(r rule.Row, deny bool, verb string) bool {
@@ -132,7 +140,7 @@ func (h ruleSet) missingResources(wanted *tables.KubernetesRule) []string {
 			resources := h.classes(stream.entries, func(r rule.Row, deny bool, resource string) bool {
 				return r.MatchesResource(deny, resource, kind.key)
 			})
-			out = append(out, h.missing([][]class{verbs, groups, resources, names}, resourceText)...)
+			out = append(out, h.missing([][]class{verbs, groups, resources, names}, denied, resourceText)...)
 		}
 	}
 	return out
@@ -147,7 +155,8 @@ func (h ruleSet) missingOrigin(wanted *tables.OriginRule) []string {
 	kinds := h.classes(rule.EffectiveKinds(wanted), func(r rule.Row, deny bool, kind string) bool {
 		return r.MatchesOriginKind(deny, kind, wanted.NotKinds)
 	})
-	return h.missing([][]class{verbs, kinds}, func(t []string) string { return t[0] + " " + t[1] })
+	denied := elements.Map(h.denials(), denial.withoutGroup)
+	return h.missing([][]class{verbs, kinds}, denied, func(t []string) string { return t[0] + " " + t[1] })
 }
 
 func resourceText(t []string) string {

@@ -129,7 +129,7 @@ func TestNothingMissingMeansAllowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		access := owned(t)
 		namespace := rapid.SampledFrom([]string{"", "hammer"}).Draw(t, "scope")
-		held := newPermissions(access, author, 0).in(namespace)
+		held := newPermissions(access, nil, author, 0).in(namespace)
 		k, o := kubernetesRule(t), originRule(t)
 		holdsK, holdsO := len(held.missingResources(&k)) == 0, len(held.missingOrigin(&o)) == 0
 		for _, q := range requests() {
@@ -164,7 +164,7 @@ func TestManyCombinations(t *testing.T) {
 		Bindings: tables.MapOf(map[string]tables.Binding{"b": {Role: "r"}}),
 		Subjects: tables.Subjects{Cluster: tables.MapOf(map[string][]string{"user:alice": {"b"}})},
 	}
-	held := newPermissions(access, Author{User: "alice"}, 0).in("")
+	held := newPermissions(access, nil, Author{User: "alice"}, 0).in("")
 	if got := held.missingResources(&tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: long[:2000], Groups: long, Resources: long}}); len(got) > 0 {
 		t.Errorf("got %v missing, want nothing", got)
 	}
@@ -175,7 +175,7 @@ func TestManyCombinations(t *testing.T) {
 			tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: []string{"*"}, Groups: []string{x}, Resources: []string{"*"}}})
 	}
 	access.Roles = tables.MapOf(map[string]tables.Role{"r": {Kubernetes: apart}})
-	held = newPermissions(access, Author{User: "alice"}, 0).in("")
+	held = newPermissions(access, nil, Author{User: "alice"}, 0).in("")
 	got := held.missingResources(&tables.KubernetesRule{KubernetesLists: &tables.KubernetesLists{Verbs: long[:400], Groups: long[:400], Resources: []string{"pods"}}})
 	if want := []string{tooMany}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

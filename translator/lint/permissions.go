@@ -12,9 +12,11 @@ import (
 // originGroup is the API group of Origin's own documents.
 const originGroup = "writ.dev"
 
-// permissions are the rules that apply to an author, by the namespace of the binding.
+// permissions are the rules that apply to an author, by the namespace of the binding, and the rules
+// of deny policies, which apply to everybody.
 type permissions struct {
 	access   *tables.Access
+	denied   []*tables.DenyRule
 	subjects []string
 	now      dates.Instant
 	cluster  boundRules
@@ -29,13 +31,16 @@ type boundRules struct {
 // ruleSet holds the rules of one scope in the order of decision: denials bound
 // cluster-wide, grants bound cluster-wide, denials bound in the namespace, grants
 // bound in the namespace. ends are the ends of these four parts.
+//
+// denied are the rules of deny policies that deny requests in the scope.
 type ruleSet struct {
-	rules []rule.Row
-	ends  [4]int
+	rules  []rule.Row
+	ends   [4]int
+	denied []*tables.DenyRule
 }
 
-func newPermissions(access *tables.Access, author Author, now dates.Instant) *permissions {
-	h := &permissions{access: access, now: now, local: make(map[string]ruleSet)}
+func newPermissions(access *tables.Access, deny *tables.Deny, author Author, now dates.Instant) *permissions {
+	h := &permissions{access: access, denied: denyRules(deny, now), now: now, local: make(map[string]ruleSet)}
 	if author.User != "" {
 		h.subjects = append(h.subjects, tables.User(author.User))
 	}
@@ -58,6 +63,7 @@ func (h *permissions) in(namespace string) ruleSet {
 		out.rules = append(out.rules, rules...)
 		out.ends[i] = len(out.rules)
 	}
+	out.denied = elements.Filter(h.denied, func(r *tables.DenyRule) bool { return deniesIn(r, namespace) })
 	h.local[namespace] = out
 	return out
 }

@@ -21,11 +21,12 @@ func SessionEscalation(d *directory.Directory, now, base tables.List, author Aut
 		return nil
 	}
 	access := tables.Of[*tables.Access](now)
-	held := access
+	held := now
 	if base != nil {
-		held = tables.Of[*tables.Access](base)
+		held = base
 	}
-	c := &escalation{access: access, author: author, held: newPermissions(held, author, at)}
+	permissions := newPermissions(tables.Of[*tables.Access](held), tables.Of[*tables.Deny](held), author, at)
+	c := &escalation{access: access, author: author, held: permissions}
 	granted := make(map[string][]tables.Holding)
 	for h := range access.Holdings() {
 		granted[h.Subject] = append(granted[h.Subject], h)
