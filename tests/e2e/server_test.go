@@ -75,13 +75,14 @@ func (s *server) read(r io.Reader, address chan<- string, done chan<- struct{}) 
 
 // status is the part of GET /v1/status that the tests read.
 type status struct {
-	Ready     bool
-	Degraded  bool
-	Revision  string
-	LastError string
-	Errors    int
-	Bundle    struct{ Counts map[string]int }
-	Sources   []sourceStatus
+	Ready       bool
+	Degraded    bool
+	LastSuccess time.Time
+	Revision    string
+	LastError   string
+	Errors      int
+	Bundle      struct{ Counts map[string]int }
+	Sources     []sourceStatus
 }
 
 type sourceStatus struct {
