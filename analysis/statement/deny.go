@@ -20,10 +20,6 @@ func newScope(p *tables.DenyPolicy, tenants tables.Tenants) scope {
 	return scope{p, tenants, rule.Scope(p)}
 }
 
-func matchGlobs(globs []tables.PathGlob, value string) bool {
-	return len(globs) == 0 || slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return rule.MatchGlob(g, value) })
-}
-
 func (s scope) of() scope { return s }
 
 func (s scope) Match(at stage, r *Request) uint8 {

@@ -88,7 +88,7 @@ func (s *Statement) fitIn(namespace string) fit {
 	switch {
 	case f == nil && slices.ContainsFunc(s.selectedNamespaces(), func(selected string) bool { return selected != namespace }):
 		return bySelector
-	case f == nil, len(f.Patterns) > 0 && matchGlobs(f.Patterns, namespace):
+	case f == nil, len(f.Patterns) > 0 && rule.FitsAny(f.Patterns, namespace):
 		return always
 	case len(f.Terms) > 0:
 		return byLabels
@@ -110,7 +110,7 @@ func (c *circumstance) Match(at stage, r *Request) uint8 {
 		w := rule.Words{Request: rule.Request{Namespace: r.Namespace, NamespaceLabels: r.NamespaceLabels}}
 		return Bit(rule.InNamespaces(c.namespaces).Match(&w) == rule.Yes)
 	case StageCluster:
-		return Bit(matchGlobs(c.clusters, r.Cluster))
+		return Bit(rule.FitsAny(c.clusters, r.Cluster))
 	}
 	return 1
 }
@@ -235,7 +235,7 @@ func (s *Statement) Rest(r *Request, open Open) (rest Rest, isExact, ok bool) {
 	case *impersonationRule:
 		if d := c.r.Identity; d != nil && !isAction(r) {
 			if len(d.Names) > 0 {
-				rest.Patterns = &NamePatterns{d.Names, matchGlobs(d.Names, "")}
+				rest.Patterns = &NamePatterns{d.Names, rule.FitsAny(d.Names, "")}
 			}
 			rest.Namespaces = d.Namespaces
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -139,7 +140,7 @@ func (l *Sessions) brought(s *tables.Session) []*Statement {
 		p := of.Condition.(scoped).of().policy
 		isAttached := slices.Contains(s.Policies, p.Name) || s.Owner != "" && slices.Contains(p.ReferredBy, s.Owner)
 		isNarrow := len(p.Sessions)+len(p.EscalationRefs) > 0
-		if isNarrow && (s.Cluster == "" || matchGlobs(p.Clusters, s.Cluster)) && (isAttached || matchGlobs(p.Sessions, s.Name) && matchGlobs(p.EscalationRefs, s.Owner)) {
+		if isNarrow && (s.Cluster == "" || rule.FitsAny(p.Clusters, s.Cluster)) && (isAttached || rule.FitsAny(p.Sessions, s.Name) && rule.FitsAny(p.EscalationRefs, s.Owner)) {
 			out = append(out, of)
 		}
 	}
@@ -436,7 +437,7 @@ func (l *Sessions) PodSecurity(user string) []*Statement {
 		out = append(out, elements.Filter(l.Denials(s), func(denial *Statement) bool { return denial.Opaque == WhyPod })...)
 		override := l.override(s)
 		for _, of := range l.world.Deny {
-			if override == "" || of.Opaque != WhyPod || !matchGlobs(of.Condition.(scoped).of().policy.Clusters, s.Cluster) {
+			if override == "" || of.Opaque != WhyPod || !rule.FitsAny(of.Condition.(scoped).of().policy.Clusters, s.Cluster) {
 				continue
 			}
 			made := *l.Lend(s, of)

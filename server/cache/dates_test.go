@@ -61,10 +61,9 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// A caller that comes after a bound does not take the answer of one that came before it.
-func TestInFlightOverBound(t *testing.T) {
-	p, c, kept := newDated(100)
-	inside, release := make(chan struct{}), make(chan struct{})
+// holdFirst holds the first decision, which closes inside, until release is closed.
+func holdFirst(p *policies) (inside, release chan struct{}) {
+	inside, release = make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
 	p.wait = func(context.Context, *decision.Request) {
 		if first.CompareAndSwap(false, true) {
@@ -72,6 +71,13 @@ func TestInFlightOverBound(t *testing.T) {
 			<-release
 		}
 	}
+	return inside, release
+}
+
+// A caller that comes after a bound does not take the answer of one that came before it.
+func TestInFlightOverBound(t *testing.T) {
+	p, c, kept := newDated(100)
+	inside, release := holdFirst(p.policies)
 	c.nanoseconds.Store(99)
 	early := make(chan decision.Decision)
 	go func() { early <- kept.Of(p).Access(context.Background(), ask("a", "get")) }()
@@ -111,14 +117,7 @@ func TestAtNow(t *testing.T) {
 // take it from one whose clock stands still, as that of requests which are decided together does.
 func TestInFlightOverExpiry(t *testing.T) {
 	p, c, kept := newDated(200)
-	inside, release := make(chan struct{}), make(chan struct{})
-	var first atomic.Bool
-	p.wait = func(context.Context, *decision.Request) {
-		if first.CompareAndSwap(false, true) {
-			close(inside)
-			<-release
-		}
-	}
+	inside, release := holdFirst(p.policies)
 	c.nanoseconds.Store(99)
 	p.expires = time.Unix(0, 99)
 	early := make(chan decision.Decision)

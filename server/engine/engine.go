@@ -16,9 +16,9 @@
 // Since OPA is not asked about most requests, its compiler does not delay a revision whose
 // modules this version of writ writes (queries.go): a changed deny policy decides after a
 // hundredth of a second, and requests that need OPA wait for it once. What OPA compiled is a
-// large part of what a server keeps, so it is no more than its queries reach: modules of gateways
-// as a whole, most of the memory where there are many routes, are compiled for the first request
-// that the tables of gateways leave to Rego.
+// large part of what a server keeps, so modules that its queries do not reach are left out. Modules
+// of gateways as a whole, most of the memory where there are many routes, are compiled for the
+// first request that the tables of gateways leave to Rego.
 //
 // Package visibility answers at the visibility point without OPA, and package gateway
 // finds the path of a request and evaluates the rules on it that are not expressions.

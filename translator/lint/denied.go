@@ -20,7 +20,7 @@ func denyRules(deny *tables.Deny, now dates.Instant) []*tables.DenyRule {
 	var out []*tables.DenyRule
 	for i := range deny.Policies {
 		p := &deny.Policies[i]
-		if !p.Dates.Holds(now) || !fitsAny(p.Sessions, "") || !fitsAny(p.EscalationRefs, "") {
+		if !p.Dates.Holds(now) || !rule.FitsAny(p.Sessions, "") || !rule.FitsAny(p.EscalationRefs, "") {
 			continue
 		}
 		for n := range p.Rules {
@@ -34,12 +34,7 @@ func denyRules(deny *tables.Deny, now dates.Instant) []*tables.DenyRule {
 // labels of namespaces does, because they are not known.
 func deniesIn(r *tables.DenyRule, namespace string) bool {
 	f := r.Namespaces
-	return namespace == "" || f == nil || len(f.Terms) > 0 || fitsAny(f.Patterns, namespace)
-}
-
-// fitsAny reports whether a value fits a list of globs; an empty list fits everything.
-func fitsAny(globs []tables.PathGlob, value string) bool {
-	return len(globs) == 0 || slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return rule.MatchGlob(g, value) })
+	return namespace == "" || f == nil || len(f.Terms) > 0 || rule.FitsAny(f.Patterns, namespace)
 }
 
 // denial is what one action and one entry of resources of a deny rule deny.
@@ -104,8 +99,7 @@ func deniesResource(d *tables.DenyResource, entry string) bool {
 		return true
 	}
 	resource, sub, hasSub := strings.Cut(entry, "/")
-	isNamed := slices.ContainsFunc(rule.Resources(resource), func(word string) bool { return isDenied(d.Resources, word) })
-	if !isNamed {
+	if !slices.ContainsFunc(rule.Resources(resource), func(word string) bool { return isDenied(d.Resources, word) }) {
 		return false
 	}
 	switch {
@@ -118,5 +112,5 @@ func deniesResource(d *tables.DenyResource, entry string) bool {
 }
 
 func deniesName(r *tables.DenyRule, name string) bool {
-	return name == "" || fitsAny(r.Names, name)
+	return name == "" || rule.FitsAny(r.Names, name)
 }

@@ -287,6 +287,11 @@ func matchGlobs(globs []tables.PathGlob, value string, longest int) Truth {
 	return truth(slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return MatchGlob(g, value) }))
 }
 
+// FitsAny reports whether a value matches one of some patterns; an empty list fits every value.
+func FitsAny(globs []tables.PathGlob, value string) bool {
+	return len(globs) == 0 || matchGlobs(globs, value, 0) == Yes
+}
+
 // MatchGlob compares the ends of the value first: most patterns are a literal or a prefix.
 func MatchGlob(g tables.PathGlob, value string) bool {
 	if literal, ok := g.Literal(); ok {
