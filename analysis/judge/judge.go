@@ -10,14 +10,14 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// Of returns what decides requests by p.
+// Of returns what decides requests by p. Of clusters they know the labels that they state.
 func Of(p decision.Policies) statement.Judge {
 	return func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
 		at, found := decision.FindPoint(point)
 		if !found {
 			return statement.Verdict{}, fmt.Errorf("unknown point %q", point)
 		}
-		q, err := at.Decode(request)
+		q, err := at.Decode(request, nil)
 		if err != nil {
 			return statement.Verdict{}, err
 		}

@@ -130,6 +130,6 @@ func variant(point string, request map[string]any, facts []fact, number int) (de
 		number /= len(f.values)
 	}
 	p, _ := decision.FindPoint(point)
-	q, err := p.Decode(statement.Encode(with))
+	q, err := p.Decode(statement.Encode(with), nil)
 	return q, err == nil
 }

@@ -127,7 +127,7 @@ func newRecord(point string, request []byte, at time.Time) *record {
 		r.skip = skipPath
 		return r
 	}
-	q, err := p.Decode(request)
+	q, err := p.Decode(request, nil)
 	if err != nil {
 		r.skip = skipInvalid
 		return r

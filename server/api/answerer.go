@@ -133,7 +133,7 @@ func (a *answerer) decide(request decision.Value) (decision.Answer, *decision.In
 	case decision.Gateway:
 		return a.decideGateway(request)
 	}
-	q, err := a.point.Parse(request)
+	q, err := a.point.Parse(request, a.canonical.decider.Labels)
 	if err != nil {
 		return nil, decision.AsInvalidRequest(err)
 	}
@@ -166,10 +166,9 @@ func (a *answerer) decideAccess(request decision.Value) (decision.Answer, *decis
 
 func (a *answerer) decideVisibility(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
 	q := take(&a.visibility, func() *askedVisibility { return new(askedVisibility) })
-	if err := q.Read(request); err != nil {
+	if err := q.Read(request, a.canonical.decider.Labels); err != nil {
 		return nil, decision.AsInvalidRequest(err)
 	}
-	q.AddLabels(a.canonical.decider.Labels)
 	answer, _ := a.series.Decide(q, a.inputText)
 	d := answer.(*decision.VisibilityDecision)
 	a.canonical.logSteps(a.request.Context(), a.p, &q.VisibilityRequest, d)

@@ -37,7 +37,7 @@ var (
 func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 	s.lines(w, r, func(ctx context.Context, a *streamed, in *decision.Lines) *exchange.Refusal {
 		began := time.Now()
-		q, err := in.Request()
+		q, err := in.Request(s.decider.Labels)
 		if err != nil {
 			return s.broken(err)
 		}
@@ -45,7 +45,6 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 		if refused != nil {
 			return refused
 		}
-		q.AddLabels(s.decider.Labels)
 		authorization := policies.Visibility(ctx, q)
 		w.Header()["Content-Type"] = linesType
 		d, err := a.out.Run(ctx, policies, q, authorization, in.Items())

@@ -20,7 +20,7 @@ var genericPoints = []string{}
 // loop over.
 var points = append([]Point{
 	{Name: Access, Parse: parser(requestOf[Request])},
-	{Name: Visibility, Parse: parser(requestOf[VisibilityRequest])},
+	{Name: Visibility, Parse: parseVisibility},
 	{Name: Gateway, Parse: parser(requestOf[GatewayRequest])},
 }, newGeneric(genericPoints)...)
 
@@ -32,8 +32,9 @@ type Point struct {
 	// Name is that of the family's entrypoint. It is part of paths, and a label of
 	// metrics.
 	Name string
-	// Parse reads a request. The error is an *InvalidRequest.
-	Parse func(Value) (Question, error)
+	// Parse reads a request, with the labels of its cluster as VisibilityRequest.Read. The error is
+	// an *InvalidRequest.
+	Parse func(Value, ClusterLabels) (Question, error)
 	// IsGeneric states that Policies.Generic answers: the point has no Go code.
 	IsGeneric bool
 }
@@ -68,9 +69,9 @@ type Answer interface {
 	DecidedBy() (matched []Matched, cached bool)
 }
 
-// parser returns a Point.Parse for requests of type Q.
-func parser[Q Question](parse func(Value) (Q, error)) func(Value) (Question, error) {
-	return func(value Value) (Question, error) {
+// parser returns a Point.Parse for requests of type Q, which no labels of clusters are added to.
+func parser[Q Question](parse func(Value) (Q, error)) func(Value, ClusterLabels) (Question, error) {
+	return func(value Value, _ ClusterLabels) (Question, error) {
 		q, err := parse(value)
 		if err != nil {
 			return nil, err
@@ -79,13 +80,21 @@ func parser[Q Question](parse func(Value) (Q, error)) func(Value) (Question, err
 	}
 }
 
-// Decode reads the JSON of a request. The error is an *InvalidRequest.
-func (p Point) Decode(request []byte) (Question, error) {
+func parseVisibility(value Value, labels ClusterLabels) (Question, error) {
+	r := new(VisibilityRequest)
+	if err := r.Read(value, labels); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Decode reads the JSON of a request, as Parse does. The error is an *InvalidRequest.
+func (p Point) Decode(request []byte, labels ClusterLabels) (Question, error) {
 	value, err := Parse(request)
 	if err != nil {
 		return nil, err
 	}
-	return p.Parse(value)
+	return p.Parse(value, labels)
 }
 
 // HasItems reports whether a request asks which of its items are visible.

@@ -27,7 +27,7 @@ func TestUnknownKey(t *testing.T) {
 	if _, err := DecodeGateway([]byte(`{"request":{},"sources":{}}`)); err == nil || err.Error() != `unknown key "sources", did you mean "source"?` {
 		t.Errorf("gateway: got %v", err)
 	}
-	_, err := Decode[VisibilityRequest]([]byte(`{"user":"u","clusters":{}}`))
+	_, err := decodeVisibility([]byte(`{"user":"u","clusters":{}}`))
 	if err == nil || err.Error() != `unknown key "clusters", did you mean "cluster"?` {
 		t.Errorf("visibility: got %v", err)
 	}

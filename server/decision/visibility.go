@@ -40,6 +40,10 @@ type Cluster struct {
 	Labels map[string]string `json:"labels,omitzero"`
 }
 
+// ClusterLabels returns the labels of a cluster, nil if they are not known. Requests are decoded
+// with it, because they may leave the labels of their cluster out. Nil knows those of no cluster.
+type ClusterLabels func(cluster string) map[string]string
+
 // Item is one element of a list. Absent keys leave their fields empty.
 type Item struct {
 	Name      string            `json:"name,omitempty"`
@@ -151,14 +155,6 @@ func (r *VisibilityRequest) Names() []string {
 		names = append(names, tables.Account(a.Namespace, a.Name))
 	}
 	return names
-}
-
-// AddLabels adds the labels of the request's cluster, which labels returns, if the caller left
-// them out.
-func (r *VisibilityRequest) AddLabels(labels func(cluster string) map[string]string) {
-	if r.Cluster.Labels == nil && r.Cluster.Name != "" {
-		r.Cluster.Labels = labels(r.Cluster.Name)
-	}
 }
 
 // IsCustom reports whether the request is of a custom type, and not of the cluster

@@ -1,8 +1,8 @@
 package decision
 
-// Read replaces r by the request of a parsed body, and reuses the room of its groups. The error
-// is an *InvalidRequest.
-func (r *VisibilityRequest) Read(value Value) error {
+// Read replaces r by the request of a parsed body, and reuses the room of its groups. labels adds
+// those of its cluster if the body leaves them out. The error is an *InvalidRequest.
+func (r *VisibilityRequest) Read(value Value, labels ClusterLabels) error {
 	if !value.IsObject() {
 		return invalid("", "the request is not a JSON object")
 	}
@@ -15,6 +15,9 @@ func (r *VisibilityRequest) Read(value Value) error {
 		if err := r.parseMember(key, member); err != nil {
 			return firstProblem(value, visibilityKeys, new(VisibilityRequest).parseMember)
 		}
+	}
+	if c := &r.Cluster; c.Labels == nil && c.Name != "" && labels != nil {
+		c.Labels = labels(c.Name)
 	}
 	return nil
 }

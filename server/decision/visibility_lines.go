@@ -33,9 +33,9 @@ func NewLines(in io.Reader, max int) *Lines {
 	return &Lines{Max: max, Values: new(limits.Budget), in: bufio.NewReaderSize(in, 64<<10)}
 }
 
-// Request reads the first line. The error for an invalid request is an
-// *InvalidRequest.
-func (l *Lines) Request() (*VisibilityRequest, error) {
+// Request reads the first line, with the labels of its cluster as VisibilityRequest.Read. The error
+// for an invalid request is an *InvalidRequest.
+func (l *Lines) Request(labels ClusterLabels) (*VisibilityRequest, error) {
 	text, err := l.next()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -45,8 +45,8 @@ func (l *Lines) Request() (*VisibilityRequest, error) {
 		return nil, err
 	}
 	l.request = values
-	r, err := requestOf[VisibilityRequest](value)
-	if err != nil {
+	r := new(VisibilityRequest)
+	if err := r.Read(value, labels); err != nil {
 		return nil, err
 	}
 	if r.Items != nil {

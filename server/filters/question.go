@@ -37,8 +37,9 @@ func invalid(field, format string, args ...any) *decision.InvalidRequest {
 }
 
 // Parse reads the body of a question at one of Points. target is that of a body without one,
-// and may be empty. The error is a *decision.InvalidRequest.
-func Parse(point string, body decision.Value, target string) (*Question, error) {
+// and may be empty; labels are those of clusters, which the request may leave out. The error is a
+// *decision.InvalidRequest.
+func Parse(point string, body decision.Value, target string, labels decision.ClusterLabels) (*Question, error) {
 	if !body.IsObject() {
 		return nil, invalid("", "the body is not a JSON object")
 	}
@@ -84,7 +85,7 @@ func Parse(point string, body decision.Value, target string) (*Question, error) 
 	if err := q.readColumns(given); err != nil {
 		return nil, err
 	}
-	return q, q.readRequest(point, request)
+	return q, q.readRequest(point, request, labels)
 }
 
 // readColumns reads the columns of a body, nil where it has none.
@@ -108,14 +109,14 @@ type Options struct {
 	First   int
 }
 
-// OfInput returns the question about a request at one of Points, as a body has it. The error
-// is a *decision.InvalidRequest.
-func OfInput(point string, request decision.Value, o Options) (*Question, error) {
+// OfInput returns the question about a request at one of Points, as a body has it, which may leave
+// out the labels of its cluster. The error is a *decision.InvalidRequest.
+func OfInput(point string, request decision.Value, o Options, labels decision.ClusterLabels) (*Question, error) {
 	q, err := questionOf(point, o)
 	if err != nil {
 		return nil, err
 	}
-	return q, q.readRequest(point, request)
+	return q, q.readRequest(point, request, labels)
 }
 
 // OfVisibility returns the question about a request without items. The error is a
@@ -152,14 +153,6 @@ func OfAccess(r *decision.Request, o Options) (*Question, error) {
 	}
 	q.access = r
 	return q, r.Validate()
-}
-
-// AddLabels adds the labels of the cluster that the question is about, which labels returns, if
-// the body leaves them out.
-func (q *Question) AddLabels(labels func(cluster string) map[string]string) {
-	if q.visibility != nil {
-		q.visibility.AddLabels(labels)
-	}
 }
 
 func questionOf(point string, o Options) (*Question, error) {
@@ -212,7 +205,7 @@ func (q *Question) check(point string, isSet map[string]bool) error {
 }
 
 // readRequest reads the request, which has nothing that rows have.
-func (q *Question) readRequest(point string, request decision.Value) error {
+func (q *Question) readRequest(point string, request decision.Value, labels decision.ClusterLabels) error {
 	at, _ := decision.FindPoint(point)
 	if request.IsObject() {
 		refused := map[string]string{"path": "a filter is about resources"}
@@ -229,7 +222,7 @@ func (q *Question) readRequest(point string, request decision.Value) error {
 			}
 		}
 	}
-	parsed, err := at.Parse(request)
+	parsed, err := at.Parse(request, labels)
 	if err != nil {
 		found := *decision.AsInvalidRequest(err)
 		if found.Field != "" {

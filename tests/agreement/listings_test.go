@@ -33,7 +33,7 @@ func eachView(t *testing.T, ask func(seed uint64, e *engine.Engine, views *visib
 func TestKeptVisibilityIsAsFresh(t *testing.T) {
 	expiring, ended := 0, 0
 	eachView(t, func(seed uint64, e *engine.Engine, views *visibility.World, r visibility.Request) {
-		request, err := decision.Decode[decision.VisibilityRequest]([]byte(r.JSON()))
+		request, err := decodeVisibility([]byte(r.JSON()))
 		if err != nil {
 			t.Fatal(err)
 		}

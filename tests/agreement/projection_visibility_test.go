@@ -95,7 +95,7 @@ spec:
 
 func viewOf(t *testing.T, r visibility.Request) *decision.VisibilityRequest {
 	t.Helper()
-	decoded, err := decision.Decode[decision.VisibilityRequest]([]byte(r.JSON()))
+	decoded, err := decodeVisibility([]byte(r.JSON()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -208,7 +208,7 @@ func TestBundleOfAClusterAgreesOnVisibility(t *testing.T) {
 			r.Cluster.Name = "prod-eu-1"
 		}
 		text := r.JSON()
-		q, err := decision.Decode[decision.VisibilityRequest]([]byte(text))
+		q, err := decodeVisibility([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

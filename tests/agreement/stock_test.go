@@ -351,7 +351,7 @@ func bothWays(t *testing.T, bundle *bundles.Bundle, points []string, o engine.Op
 // embeddedView is embeddedDecision at the visibility point.
 func embeddedView(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 	t.Helper()
-	request, err := decision.Decode[decision.VisibilityRequest](input)
+	request, err := decodeVisibility(input)
 	if err != nil {
 		return refusalOf(err)
 	}

@@ -106,7 +106,7 @@ func TestHostileRequestsAgreeOnVisibility(t *testing.T) {
 		for i, request := range views.Requests(requestsPerWorld) {
 			now = request.Now
 			text := written(t, hostile(random, tree(t, []byte(request.JSON()))))
-			parsed, err := decision.Decode[decision.VisibilityRequest]([]byte(text))
+			parsed, err := decodeVisibility([]byte(text))
 			if err != nil {
 				malformed++
 				continue

@@ -63,9 +63,19 @@ func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
 	t.Logf("worlds %d to %d: %v", firstWorld(), firstWorld()+uint64(visibilityWorlds())-1, decided)
 }
 
+// decodeVisibility reads a request that states the labels of its cluster, if they are known.
+func decodeVisibility(text []byte) (*decision.VisibilityRequest, error) {
+	value, err := decision.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	r := new(decision.VisibilityRequest)
+	return r, r.Read(value, nil)
+}
+
 func viewOfEngine(t *testing.T, e *engine.Engine, text string) any {
 	t.Helper()
-	request, err := decision.Decode[decision.VisibilityRequest]([]byte(text))
+	request, err := decodeVisibility([]byte(text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -67,7 +67,7 @@ func answer(t *testing.T, p decision.Policies, point, target string, question ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := filters.Parse(point, body, "")
+	q, err := filters.Parse(point, body, "", nil)
 	if err != nil {
 		t.Fatalf("%s: %v", encode(question), err)
 	}
@@ -94,7 +94,7 @@ func literal(t *testing.T, q asked, target string) string {
 	}
 	o := filters.Options{Target: target, Columns: q.question["columns"], First: filter.Literal}
 	o.Open, _ = q.question["open"].([]string)
-	question, err := filters.OfInput(q.point, request, o)
+	question, err := filters.OfInput(q.point, request, o, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", encode(q.question), err)
 	}
@@ -137,7 +137,7 @@ func selected(t *testing.T, p decision.Policies, point string, question map[stri
 func decide(t *testing.T, p decision.Policies, point string, request map[string]any) (bool, []int) {
 	t.Helper()
 	at, _ := decision.FindPoint(point)
-	q, err := at.Decode(encode(request))
+	q, err := at.Decode(encode(request), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

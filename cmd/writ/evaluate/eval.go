@@ -181,7 +181,7 @@ func pointAnswerer(p decision.Policies, name string, write writer, decided obser
 		return nil
 	}
 	return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
-		q, err := point.Decode(request)
+		q, err := point.Decode(request, nil)
 		if err != nil {
 			return err
 		}

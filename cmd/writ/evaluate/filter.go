@@ -143,7 +143,7 @@ func writeFilter(ctx context.Context, into *bytes.Buffer, p decision.Policies, p
 	if err != nil {
 		return err
 	}
-	q, err := filters.Parse(point, body, target)
+	q, err := filters.Parse(point, body, target, nil)
 	if err != nil {
 		return err
 	}

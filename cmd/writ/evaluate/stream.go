@@ -37,7 +37,7 @@ func answerStream(ctx context.Context, s cli.Streams, p decision.Policies, maxLi
 }
 
 func runStream(ctx context.Context, s cli.Streams, p decision.Policies, in *decision.Lines, stream *decision.Stream) error {
-	request, err := in.Request()
+	request, err := in.Request(nil)
 	if err != nil {
 		return err
 	}

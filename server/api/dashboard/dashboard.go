@@ -29,7 +29,7 @@ type Dashboard struct {
 	Service *exchange.Service
 	Cache   Cache
 	// Labels are those of a cluster, nil if they are unknown.
-	Labels func(cluster string) map[string]string
+	Labels decision.ClusterLabels
 }
 
 // Form is how clients of the debugging API read refusals: an object with the one key

@@ -289,11 +289,11 @@ func (a *API) answer(ctx context.Context, p decision.Policies, c *compilation, t
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := filters.OfInput(c.point, c.input, filters.Options{Open: c.open, Target: target, Columns: columns, First: filter.Literal})
+	o := filters.Options{Open: c.open, Target: target, Columns: columns, First: filter.Literal}
+	q, err := filters.OfInput(c.point, c.input, o, a.Labels)
 	if err != nil {
 		return nil, nil, err
 	}
-	q.AddLabels(a.Labels)
 	found, err := q.Answer(ctx, p)
 	return q, found, err
 }

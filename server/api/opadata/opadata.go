@@ -32,7 +32,7 @@ type API struct {
 	// Decide decides a request at a point and returns the decision as JSON.
 	Decide func(r *http.Request, p decision.Policies, point decision.Point, request decision.Value) ([]byte, *decision.InvalidRequest)
 	// Labels are those of a cluster, nil if they are unknown.
-	Labels func(cluster string) map[string]string
+	Labels decision.ClusterLabels
 	// MaxAnswer is the size in bytes of the largest condition; zero is unlimited.
 	MaxAnswer int
 }

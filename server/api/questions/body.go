@@ -175,7 +175,7 @@ func checkRequest(q *question.Question) *exchange.Refusal {
 		panic(err) // it was read from JSON
 	}
 	point, _ := decision.FindPoint(decision.Access)
-	if _, err := point.Decode(text); err != nil {
+	if _, err := point.Decode(text, nil); err != nil {
 		refused := exchange.InvalidBody(err)
 		if refused.Field != "" {
 			refused.Field = "request." + refused.Field

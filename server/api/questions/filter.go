@@ -20,11 +20,10 @@ func (a *API) Filter(point string) http.HandlerFunc {
 	return a.Service.Decision(exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-			q, err := filters.Parse(point, body, "")
+			q, err := filters.Parse(point, body, "", a.Labels)
 			if err != nil {
 				return b, exchange.InvalidBody(err)
 			}
-			q.AddLabels(a.Labels)
 			ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
 			defer cancel()
 			answer, err := q.Answer(ctx, p)

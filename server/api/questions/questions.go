@@ -35,7 +35,7 @@ type API struct {
 	// Proofs verify assertions; nil means that none are verified.
 	Proofs Proofs
 	// Labels are those of a cluster, nil if they are unknown; it is required for filters.
-	Labels func(cluster string) map[string]string
+	Labels decision.ClusterLabels
 }
 
 // WhoCan lists the principals that may do something.

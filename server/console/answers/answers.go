@@ -38,7 +38,7 @@ type Options struct {
 	// Clusters are the names of the clusters that reviews may be about; nil for none.
 	// ClusterLabels are the labels of one; nil if they are not known.
 	Clusters      func() []string
-	ClusterLabels func(cluster string) map[string]string
+	ClusterLabels decision.ClusterLabels
 	// Stored lists the revisions of the state directory, and Open activates one of them
 	// for comparisons; nil for none.
 	Stored func() ([]Stored, error)

@@ -30,7 +30,7 @@ func (v *viewer) Explain(ctx context.Context, c console.Caller, point string, re
 			return nil, err
 		}
 	}
-	q, err := v.decode(found, request)
+	q, err := found.Decode(request, v.x.o.ClusterLabels)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -84,19 +84,6 @@ func (v *viewer) explain(ctx context.Context, c console.Caller, point string, e 
 	if e.Outcome == console.None || e.Outcome == console.Deny {
 		e.Nearest = v.nearest(ctx, r, then)
 	}
-}
-
-// decode decodes a request as the endpoints of decisions do: with the labels of its cluster,
-// if it leaves them out.
-func (v *viewer) decode(point decision.Point, request []byte) (decision.Question, error) {
-	q, err := point.Decode(request)
-	if err != nil {
-		return nil, err
-	}
-	if r, isVisibility := q.(*decision.VisibilityRequest); isVisibility {
-		r.AddLabels(v.x.o.ClusterLabels)
-	}
-	return q, nil
 }
 
 // invalid converts the error of a request that cannot be decided.

@@ -175,7 +175,7 @@ func (v *viewer) outcomeNow(ctx context.Context, e *console.Entry) string {
 	if !ok || v.Revision() == "" || v.Revision() == e.Revision || strings.Contains(string(e.Decision), `"podSecurity":`) {
 		return ""
 	}
-	q, err := v.decode(point, e.Request)
+	q, err := point.Decode(e.Request, v.x.o.ClusterLabels)
 	if err != nil {
 		return ""
 	}

@@ -98,7 +98,7 @@ func (v *viewer) whatIf(ctx context.Context, c console.Caller, point string, q d
 // decideWhatIf sets the outcome of a changed request. It returns false if it is not one.
 func (v *viewer) decideWhatIf(ctx context.Context, point string, w *console.WhatIf, at time.Time) bool {
 	found, _ := decision.FindPoint(point)
-	q, err := v.decode(found, w.Request)
+	q, err := found.Decode(w.Request, v.x.o.ClusterLabels)
 	if err != nil {
 		return false
 	}

@@ -57,7 +57,7 @@ func (s *site) asked(point, request string) []string {
 	for _, w := range s.explain(point, request).WhatIf {
 		list = append(list, w.Text+": "+w.Outcome)
 		found, _ := decision.FindPoint(point)
-		q, err := found.Decode(w.Request)
+		q, err := found.Decode(w.Request, s.explorer.o.ClusterLabels)
 		if err != nil {
 			s.t.Fatalf("%s: %s: %v", w.Text, w.Request, err)
 		}
