@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 
 	"github.com/writ-policy/writ/bundles"
@@ -115,18 +113,9 @@ func (s *state) saveCommit() error {
 }
 
 func (s *state) writeCommit(commit string) error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("write the active commit: %w", withoutPath(err))
-	}
-	path := filepath.Join(s.dir, commitFile)
-	temporary := path + ".tmp"
-	if err := writeFile(temporary, []byte(commit+"\n")); err != nil {
-		os.Remove(temporary)
-		return fmt.Errorf("write the active commit: %w", withoutPath(err))
-	}
-	if err := os.Rename(temporary, path); err != nil {
+	if err := s.replace(commitFile, commit); err != nil {
 		return fmt.Errorf("write the active commit: %w", withoutPath(err))
 	}
 	s.uncommitted = ""
-	return syncFolder(s.dir)
+	return nil
 }

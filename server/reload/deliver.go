@@ -41,18 +41,9 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 			b.Manifest.Revision, b.Manifest.Metadata.Sequence, least)}
 	}
 	if out = r.activateIfNew(ctx, &Candidate{Bundle: b, IsBuilt: true}, nil); out.err == nil {
-		r.highest = b.Manifest.Metadata.Sequence
+		r.raise(b.Manifest.Metadata.Sequence)
 	}
 	return out
-}
-
-// minimumSequence returns the lowest sequence number that Deliver accepts. A rollback
-// does not lower it: the sender of an old bundle is not the operator who rolled back.
-func (r *Reloader) minimumSequence() int64 {
-	if r.pinned == "" {
-		return max(r.highest, r.Current().Loaded().Sequence)
-	}
-	return r.highest
 }
 
 // Failed records that no bundle could be delivered. From then on the active revision is
@@ -74,9 +65,14 @@ func (r *Reloader) Confirm() {
 // server that gets bundles calls it first, so that it decides before its source is
 // available.
 func (r *Reloader) Restore(ctx context.Context) {
+	err := r.recallSequence()
 	r.restorePin(ctx)
 	if !r.Ready() {
 		r.restore(ctx)
+	}
+	if err != nil {
+		r.o.Logger.Error("the newest bundle before the restart is not known", "error", err)
+		r.setStateError(err)
 	}
 }
 

@@ -149,9 +149,9 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 	return b, nil
 }
 
-// manifest reads the manifest of a stored revision.
-func (s *state) manifest(revision string) (bundles.Manifest, error) {
-	f, err := openRegular(s.keptPath(revision))
+// manifest reads the manifest of a stored bundle.
+func (s *state) manifest(path string) (bundles.Manifest, error) {
+	f, err := openRegular(path)
 	if err != nil {
 		return bundles.Manifest{}, withoutPath(err)
 	}
@@ -182,20 +182,31 @@ func (s *state) pin(revision string) error {
 }
 
 func (s *state) writePin(revision string) error {
-	path := filepath.Join(s.dir, pinFile)
-	if revision == "" {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove pin file: %w", withoutPath(err))
+	if revision != "" {
+		if err := s.replace(pinFile, revision); err != nil {
+			return fmt.Errorf("pin %s: %w", revision, withoutPath(err))
 		}
-		return syncFolder(s.dir)
+		return nil
 	}
+	if err := os.Remove(filepath.Join(s.dir, pinFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove pin file: %w", withoutPath(err))
+	}
+	return syncFolder(s.dir)
+}
+
+// replace replaces a file of one line, or leaves it as it is. A crash leaves one of both.
+func (s *state) replace(name, line string) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(s.dir, name)
 	temporary := path + ".tmp"
-	if err := writeFile(temporary, []byte(revision+"\n")); err != nil {
+	if err := writeFile(temporary, []byte(line+"\n")); err != nil {
 		os.Remove(temporary)
-		return fmt.Errorf("pin %s: %w", revision, withoutPath(err))
+		return err
 	}
 	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("pin %s: %w", revision, withoutPath(err))
+		return err
 	}
 	return syncFolder(s.dir)
 }

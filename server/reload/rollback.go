@@ -43,7 +43,7 @@ func (r *Reloader) Revisions() ([]Kept, error) {
 		kept[i].Pinned = kept[i].Revision == r.pinned
 		// A bundle that cannot be read is listed without details; a rollback to it
 		// reports the error.
-		if m, err := r.state.manifest(kept[i].Revision); err == nil {
+		if m, err := r.state.manifest(r.state.keptPath(kept[i].Revision)); err == nil {
 			kept[i].Commit, kept[i].Sequence = m.Metadata.Commit, m.Metadata.Sequence
 		}
 	}
@@ -67,6 +67,7 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	if err != nil {
 		return err
 	}
+	r.raise(r.minimumSequence())
 	isOther := r.Revision() != revision
 	if isOther {
 		if err := r.activateGuarded(ctx, b); err != nil {

@@ -27,8 +27,10 @@ type state struct {
 	unpinned string
 	// uncommitted is an active commit that is not written yet.
 	uncommitted string
-	most        int           // revisions that are kept to go back to
-	keys        *bundles.Keys // one of which must have signed what is kept; nil: no signature is needed
+	// highest is the sequence number of the newest bundle, and numbered the one that is written.
+	highest, numbered int64
+	most              int           // revisions that are kept to go back to
+	keys              *bundles.Keys // one of which must have signed what is kept; nil: no signature is needed
 
 	create func(dir, pattern string) (file, error) // replaced in tests
 }
@@ -61,6 +63,9 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 	if err := s.saveCommit(); err != nil {
 		return true, err
 	}
+	if err := s.saveSequence(); err != nil { // first for the same reason
+		return true, err
+	}
 	if b := s.unsaved; b != nil {
 		if err := s.write(b); err != nil {
 			return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, withoutPath(err))
@@ -81,7 +86,7 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 
 // hasPending reports whether writes have failed and must be repeated.
 func (s *state) hasPending() bool {
-	return s.unsaved != nil || s.unkept != "" || s.unpinned != "" || s.uncommitted != ""
+	return s.unsaved != nil || s.unkept != "" || s.unpinned != "" || s.uncommitted != "" || s.highest != s.numbered
 }
 
 func (s *state) write(b *bundles.Bundle) error {
@@ -105,7 +110,7 @@ func (s *state) write(b *bundles.Bundle) error {
 
 // sweep removes temporary files of a process that was killed.
 func (s *state) sweep() {
-	for _, pattern := range []string{stateFile + ".*.tmp", keptFolder + "/*.tmp", pinFile + ".tmp", commitFile + ".tmp"} {
+	for _, pattern := range []string{stateFile + ".*.tmp", keptFolder + "/*.tmp", pinFile + ".tmp", commitFile + ".tmp", sequenceFile + ".tmp"} {
 		left, err := filepath.Glob(filepath.Join(s.dir, pattern))
 		if err != nil {
 			return
