@@ -94,7 +94,7 @@ func (v *viewer) Revisions(c console.Caller) (*console.Revisions, error) {
 	var missing [][2]string
 	for i := range min(len(list)-1, maxPast) {
 		pair := [2]string{list[i+1].Revision, list[i].Revision}
-		switch d, isDone := v.x.diffs.find(pair); {
+		switch d, isDone := v.x.diffs.find(pair, v.x.o.Now()); {
 		case !isDone:
 			missing = append(missing, pair)
 		case d != nil:
@@ -189,29 +189,20 @@ type diffs struct {
 // maxKeptDiffs is how many comparisons are kept.
 const maxKeptDiffs = 20
 
-// comparison is a comparison of two revisions. diff and err are set when done is closed.
+// comparison is a comparison of two revisions. diff is set when done is closed, unless it failed.
 type comparison struct {
+	background
 	pair [2]string
-	done chan struct{}
 	diff *console.Diff
-	err  error
 }
 
-func (j *comparison) isDone() bool {
-	select {
-	case <-j.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// find returns the result of a comparison, nil if it failed, and whether it was made.
-func (d *diffs) find(pair [2]string) (diff *console.Diff, isDone bool) {
+// find returns the result of a comparison, nil if it failed, and whether it was made. One that
+// failed is to be made again after a while.
+func (d *diffs) find(pair [2]string, now time.Time) (diff *console.Diff, isDone bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
-		if j.pair == pair && j.isDone() {
+		if j.pair == pair && j.isDone() && !j.isOver(now) {
 			return j.diff, true
 		}
 	}
@@ -224,34 +215,28 @@ func (x *Explorer) compare(pair [2]string) *comparison {
 	d := &x.diffs
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	now := x.o.Now()
 	for _, j := range d.jobs {
-		if j.pair == pair {
+		if j.pair == pair && !j.isOver(now) {
 			return j
 		}
 	}
 	if len(d.jobs) > 0 && !d.jobs[len(d.jobs)-1].isDone() {
 		return nil
 	}
-	j := &comparison{pair: pair, done: make(chan struct{})}
+	j := &comparison{pair: pair}
+	d.jobs = slices.DeleteFunc(d.jobs, func(old *comparison) bool { return old.pair == pair })
 	d.jobs = append(d.jobs[max(0, len(d.jobs)+1-maxKeptDiffs):], j)
-	go func() {
-		defer close(j.done)
-		defer recovered(&j.err, "the comparison")
+	j.start(x.o.Now, "the comparison", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), compareWithin)
 		defer cancel()
-		if j.diff, j.err = x.diff(ctx, pair); j.err != nil {
-			j.diff = nil
+		found, err := x.diff(ctx, pair)
+		if err == nil {
+			j.diff = found
 		}
-	}()
+		return err
+	})
 	return j
-}
-
-// recovered ends a panic of what the console computes beside the decisions: it becomes an
-// error, and the process goes on deciding. It is deferred.
-func recovered(err *error, what string) {
-	if recover() != nil {
-		*err = console.Errorf(console.Internal, "%s failed", what)
-	}
 }
 
 // compared is one side of a comparison.

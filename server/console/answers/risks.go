@@ -32,14 +32,13 @@ type risks struct {
 	last *riskSearch
 }
 
-// riskSearch is the search for the risks of a revision. found and err are set when done is
-// closed.
+// riskSearch is the search for the risks of a revision. found is set when done is closed, unless
+// it failed.
 type riskSearch struct {
+	background
 	revision string
 	while    dates.Span // has no time at which a document begins or ends
-	done     chan struct{}
 	found    []lint.Risk
-	err      error
 
 	mu       sync.Mutex // held to read and write the fields below
 	at       acceptedAt
@@ -53,46 +52,39 @@ type acceptedAt struct {
 	day     string // in UTC, as ends of acceptances are days
 }
 
-// of returns the search for the risks of policies at a time, which it begins unless there is
-// one. It returns nil while another one is being made.
-func (k *risks) of(policies decision.Policies, now time.Time) (*riskSearch, error) {
+// of returns the search for the risks of policies at the time of a clock, which it begins unless
+// there is one. It returns nil while another one is being made.
+func (k *risks) of(policies decision.Policies, clock func() time.Time) (*riskSearch, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	now := clock()
 	at := dates.Of(now)
-	if k.last != nil && k.last.revision == policies.Loaded().Revision && k.last.while.Contains(at) {
+	if k.last != nil && k.last.revision == policies.Loaded().Revision && k.last.while.Contains(at) && !k.last.isOver(now) {
 		return k.last, nil
 	}
-	if k.last != nil {
-		select {
-		case <-k.last.done:
-		default:
-			return nil, nil //nolint:nilnil // documented
-		}
+	if k.last != nil && !k.last.isDone() {
+		return nil, nil //nolint:nilnil // documented
 	}
 	world := statement.Of(policies.At(now))
 	if world == nil {
 		return nil, console.Errorf(console.NotReady, "the bundle has no table of its deny policies")
 	}
-	s := &riskSearch{revision: policies.Loaded().Revision, done: make(chan struct{})}
+	s := &riskSearch{revision: policies.Loaded().Revision}
 	for _, d := range world.Whole().Dated() {
 		s.while = s.while.Around(at, d.Dates)
 	}
 	k.last = s
-	go func() {
-		defer close(s.done)
+	s.start(clock, "the search for risks", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), searchWithin)
 		defer cancel()
-		s.found, s.err = searchRisks(ctx, world)
-	}()
+		found, err := lint.RisksOf(ctx, world)
+		if err != nil {
+			return console.Errorf(console.NotReady, "the revision is too large to be searched for risks within %s", searchWithin)
+		}
+		s.found = found
+		return nil
+	})
 	return s, nil
-}
-
-func searchRisks(ctx context.Context, world *statement.World) (found []lint.Risk, err error) {
-	defer recovered(&err, "the search for risks")
-	if found, err = lint.RisksOf(ctx, world); err != nil {
-		return nil, console.Errorf(console.NotReady, "the revision is too large to be searched for risks within %s", searchWithin)
-	}
-	return found, nil
 }
 
 // Risks implements console.Viewer.
@@ -104,7 +96,7 @@ func (v *viewer) Risks(ctx context.Context, c console.Caller, q console.RisksQue
 		return nil, &console.Error{Reason: console.Invalid, Field: "severity", Message: "severity must be critical, high, medium or low"}
 	}
 	now := v.x.o.Now()
-	s, err := v.x.risks.of(v.policies, now)
+	s, err := v.x.risks.of(v.policies, v.x.o.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func TestRisksAreSearchedOnce(t *testing.T) {
 				if err != nil && (!errors.As(err, &e) || e.Reason != console.Pending) {
 					t.Errorf("got %v", err)
 				}
-				found, err := s.explorer.risks.of(s.active, now)
+				found, err := s.explorer.risks.of(s.active, s.explorer.o.Now)
 				if err != nil {
 					t.Error(err)
 				}
