@@ -23,8 +23,9 @@ type answerer struct {
 	access     *access.Asked
 	visibility *askedVisibility
 	gateway    *askedGateway
-	input      decision.Value // as it was sent
-	inUse      int            // of the requests, those whose texts may be in use after their answer
+	input      decision.Value              // as it was sent
+	asked      *decision.VisibilityRequest // that input was read to, nil at other points
+	inUse      int                         // of the requests, those whose texts may be in use after their answer
 	inputText  func() []byte
 }
 
@@ -56,7 +57,12 @@ func (q *askedGateway) Decide(ctx context.Context, p decision.Policies) (decisio
 
 var answerers = sync.Pool{New: func() any {
 	a := new(answerer)
-	a.inputText = func() []byte { return a.input.Bytes() }
+	a.inputText = func() []byte {
+		if a.asked != nil {
+			return a.asked.Input(a.input)
+		}
+		return a.input.Bytes()
+	}
 	return a
 }}
 
@@ -95,7 +101,7 @@ func (a *answerer) End() {
 	if a.gateway != nil {
 		*a.gateway = askedGateway{}
 	}
-	a.canonical, a.request, a.p, a.series, a.input, a.inUse = nil, nil, nil, nil, decision.Value{}, 0
+	a.canonical, a.request, a.p, a.series, a.input, a.asked, a.inUse = nil, nil, nil, nil, decision.Value{}, nil, 0
 	answerers.Put(a)
 }
 
@@ -123,7 +129,7 @@ func (s *canonical) decide(r *http.Request, p decision.Policies, point decision.
 }
 
 func (a *answerer) decide(request decision.Value) (decision.Answer, *decision.InvalidRequest) {
-	a.input = request
+	a.input, a.asked = request, nil
 	a.inUse++
 	switch a.point.Name {
 	case decision.Access:
@@ -169,6 +175,7 @@ func (a *answerer) decideVisibility(request decision.Value) (decision.Answer, *d
 	if err := q.Read(request, a.canonical.decider.Labels); err != nil {
 		return nil, decision.AsInvalidRequest(err)
 	}
+	a.asked = &q.VisibilityRequest
 	answer, _ := a.series.Decide(q, a.inputText)
 	d := answer.(*decision.VisibilityDecision)
 	a.canonical.logSteps(a.request.Context(), a.p, &q.VisibilityRequest, d)

@@ -37,8 +37,10 @@ type Entry struct {
 	Time     time.Time `json:"time"`
 	Point    string    `json:"point"`
 	Endpoint string    `json:"endpoint"`
-	// Request is the request without its pod, of which Decision has the score.
+	// Request is the request without its pod, of which Decision has the score. WithoutPod states
+	// that it had one.
 	Request      json.RawMessage `json:"request"`
+	WithoutPod   bool            `json:"withoutPod,omitempty"`
 	Outcome      string          `json:"outcome"`
 	Decision     json.RawMessage `json:"decision"`
 	Microseconds float64         `json:"microseconds"`

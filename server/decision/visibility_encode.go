@@ -66,6 +66,52 @@ func (m *Matched) appendPolicy(b []byte) []byte {
 	return append(appendMember(b, ",", "source", m.Source), '}')
 }
 
+// Input returns the text of the request that r was read from, with the labels of its cluster if
+// they were added: who decides it again knows other clusters, or none.
+func (r *VisibilityRequest) Input(request Value) []byte {
+	if r.Cluster.Labels == nil || hasLabels(request) {
+		return request.Bytes()
+	}
+	b, position := []byte{'{'}, 0
+	for key, member := range request.Members() {
+		b = appendKey(b, position, key)
+		position++
+		if key == "cluster" {
+			b = appendCluster(b, member, r.Cluster.Labels)
+		} else {
+			b = append(b, member.Bytes()...)
+		}
+	}
+	return append(b, '}')
+}
+
+// hasLabels reports whether a request states the labels of its cluster.
+func hasLabels(request Value) bool {
+	for key, cluster := range request.Members() {
+		if key != "cluster" {
+			continue
+		}
+		for key, labels := range cluster.Members() {
+			if key == "labels" {
+				return !labels.IsNull()
+			}
+		}
+	}
+	return false
+}
+
+func appendCluster(b []byte, cluster Value, labels map[string]string) []byte {
+	b = append(b, '{')
+	position := 0
+	for key, member := range cluster.Members() {
+		if key != "labels" { // null
+			b = append(appendKey(b, position, key), member.Bytes()...)
+			position++
+		}
+	}
+	return append(appendTextMap(appendKey(b, position, "labels"), labels), '}')
+}
+
 // appendInts appends list as a JSON array, [] for nil.
 func appendInts(b []byte, list []int) []byte {
 	b = append(b, '[')

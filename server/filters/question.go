@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/filter"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -153,6 +154,26 @@ func OfAccess(r *decision.Request, o Options) (*Question, error) {
 	}
 	q.access = r
 	return q, r.Validate()
+}
+
+// Input returns the text of the request that the question was made of, with labels that were added.
+func (q *Question) Input(request decision.Value) []byte {
+	if q.visibility == nil {
+		return request.Bytes()
+	}
+	return q.visibility.Input(request)
+}
+
+// Body returns the text of the body that the question was made of, with labels that were added.
+func (q *Question) Body(body decision.Value) []byte {
+	members := make(map[string]json.RawMessage)
+	for key, member := range body.Members() {
+		members[key] = member.Bytes()
+		if key == "request" {
+			members[key] = q.Input(member)
+		}
+	}
+	return jsontext.Encode(members)
 }
 
 func questionOf(point string, o Options) (*Question, error) {

@@ -394,7 +394,7 @@ func (c *compilation) record(path, media string, found []compiledTarget, result 
 		f = t.question.Record(t.Answer)
 		hashes = append(hashes, f.Hash)
 	}
-	f.Target, f.Hash, f.Path, f.Input = media, strings.Join(hashes, "+"), path, c.input.Bytes()
+	f.Target, f.Hash, f.Path, f.Input = media, strings.Join(hashes, "+"), path, found[0].question.Input(c.input)
 	if result != nil {
 		f.Result = jsontext.Line(result)
 	}

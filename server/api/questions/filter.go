@@ -47,7 +47,7 @@ func (a *API) record(r *http.Request, p decision.Policies, q *filters.Question, 
 	}
 	f := q.Record(answer)
 	f.Result = jsontext.Line(map[string]any{"kind": answer.Kind, "exact": answer.Exact, "until": answer.Until, "matched": answer.Matched, "hash": f.Hash})
-	f.Path, f.Input = "writ/filters/"+f.Point, body.Bytes()
+	f.Path, f.Input = "writ/filters/"+f.Point, q.Body(body)
 	a.Service.Filtered(r, p, f)
 }
 

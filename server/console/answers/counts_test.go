@@ -176,6 +176,27 @@ func TestCountsOfManyGoroutines(t *testing.T) {
 	}
 }
 
+// What is left out of a recorded request is stated, and the rest of it is not decided again: a pod
+// that is not recorded is not one that is unknown.
+func TestLogOfRequestsWithPods(t *testing.T) {
+	s := newSite(t, "== more.yaml\n"+someRole)
+	pod := requests["a pod that is scored"].request
+	s.decide(t.Context(), strings.ReplaceAll(strings.ReplaceAll(pod, `"hostNetwork":true,`, ""), `"privileged":true`, ""))
+	s.decide(t.Context(), strings.Replace(getPods, `"verb"`, `"pod":null,"attributes":{"containers":1},"verb"`, 1))
+	if err := s.load(policies); err != nil {
+		t.Fatal(err)
+	}
+	log, err := s.explorer.Now().Log(t.Context(), all, console.LogQuery{})
+	if err != nil || len(log.Decisions) != 2 {
+		t.Fatalf("got %s, %v", text(t, log), err)
+	}
+	for i, now := range []string{console.Allow, ""} {
+		if e := log.Decisions[i]; e.WithoutPod != (now == "") || e.Now != now || strings.Contains(string(e.Request), "containers") != (now != "") {
+			t.Errorf("%d: got %s, want %q now", i, text(t, e), now)
+		}
+	}
+}
+
 // The log has the last decisions, newest first, without pods, in pages.
 func TestLog(t *testing.T) {
 	s := newSite(t, policies)

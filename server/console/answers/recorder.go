@@ -48,9 +48,10 @@ func (r *recorder) record(o *decision.Observation, now func() time.Time) *consol
 		r.dropped.Add(1)
 		return nil
 	}
+	request, hadPod := withoutPod(o.Input())
 	e := &console.Entry{
 		Time: now(), Point: o.Point, Endpoint: o.Endpoint, Outcome: outcomeWord(o.Outcome),
-		Request: withoutPod(o.Input()), Decision: bounded(o.Result()),
+		Request: request, WithoutPod: hadPod, Decision: bounded(o.Result()),
 		Microseconds: micros(o.Took), Cached: o.Cached, Revision: o.Revision,
 	}
 	e.ID = r.next.Add(1)
@@ -58,24 +59,26 @@ func (r *recorder) record(o *decision.Observation, now func() time.Time) *consol
 	return e
 }
 
-// withoutPod returns a request without its pod, which may hold secrets and is long.
-func withoutPod(request []byte) json.RawMessage {
+// withoutPod returns a request without its pod, which may hold secrets and is long, and whether
+// it had one.
+func withoutPod(request []byte) (json.RawMessage, bool) {
 	if !bytes.Contains(request, []byte(`pod"`)) && !bytes.Contains(request, []byte(`\u`)) {
-		return bounded(request) // without a key that is, however it is written, "pod"
+		return bounded(request), false // without a key that is, however it is written, "pod"
 	}
 	members := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(request, &members); err != nil {
-		return bounded(request)
+		return bounded(request), false
 	}
-	if _, ok := members["pod"]; !ok {
-		return bounded(request)
+	pod, ok := members["pod"]
+	if !ok || string(pod) == "null" {
+		return bounded(request), false
 	}
 	delete(members, "pod")
 	text, err := json.Marshal(members)
 	if err != nil {
-		return json.RawMessage("null")
+		return json.RawMessage("null"), true
 	}
-	return bounded(text)
+	return bounded(text), true
 }
 
 // bounded returns a copy of JSON text, or null if it is too long to be kept.
@@ -169,10 +172,11 @@ func has(text, part string) bool {
 }
 
 // outcomeNow returns the outcome of a recorded request at the present revision, if it
-// differs. A request whose pod or items were not recorded cannot be decided again.
+// differs. A request whose pod was not recorded cannot be decided again, nor one that was too long
+// to be recorded.
 func (v *viewer) outcomeNow(ctx context.Context, e *console.Entry) string {
 	point, ok := decision.FindPoint(e.Point)
-	if !ok || v.Revision() == "" || v.Revision() == e.Revision || strings.Contains(string(e.Decision), `"podSecurity":`) {
+	if !ok || v.Revision() == "" || v.Revision() == e.Revision || e.WithoutPod {
 		return ""
 	}
 	q, err := point.Decode(e.Request, v.x.o.ClusterLabels)

@@ -91,7 +91,8 @@ func (e *entry) html() h.Node {
 		piece.Td("small by", by, piece.Place(e.Source), h.If(e.Via != "", h.Group{h.Text(" "), piece.A(sessionsPath, h.Text("via session "+e.Via))}),
 			h.If(e.Until != "", h.Group{h.Text(" "), piece.Note("nowrap muted", "until "+instant(e.Until))})),
 		piece.Td("num nowrap", h.Text(piece.Number(e.Microseconds)), piece.Note("narrow", " µs")), h.Td(piece.Note("narrow", "cached: "), h.Text(cached)),
-		piece.Td("nowrap", h.If(e.Ask != "", piece.A(e.Ask, h.Text("Ask again")))))
+		piece.Td("nowrap", h.If(e.Ask != "", piece.A(e.Ask, h.Text("Ask again"))),
+			h.If(e.Ask != "" && e.WithoutPod, h.Group{h.Br(), piece.Note("muted small", "without its pod")})))
 }
 
 // namespace is the one of the request, if it has one.

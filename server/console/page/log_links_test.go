@@ -29,3 +29,18 @@ func TestRequestsWithoutAFormHaveNoLink(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A request that is asked again without its pod may get another answer: the log says so.
+func TestRequestsWithoutTheirPod(t *testing.T) {
+	const request = `{"user":"eve","verb":"create","resource":"pods","subresource":"exec"}`
+	for _, without := range []bool{false, true} {
+		var shown strings.Builder
+		list := entriesOf([]console.Entry{{Point: "access", Outcome: console.Deny, Request: json.RawMessage(request), WithoutPod: without}})
+		if err := list[0].html().Render(&shown); err != nil {
+			t.Fatal(err)
+		}
+		if got := shown.String(); strings.Contains(got, "without its pod") != without {
+			t.Errorf("without a pod %v: got %s", without, got)
+		}
+	}
+}
