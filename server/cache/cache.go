@@ -115,6 +115,7 @@ func New(o Options, m *metrics.Metrics) *Cache {
 	c.generic = newTable[genericAnswer](m, c.now, entries, bytes, c.recordCount)
 	c.values = newTable[keptValue](m, c.now, entries, bytes, c.recordCount)
 	c.authorizations = newTable[authorized](m, c.now, o.Visibility.Entries, cmp.Or(max(o.Visibility.Bytes, 0), defaultVisibilityBytes), c.recordCount)
+	c.authorizations.namesOf = func(d authorized) []string { return d.of.Names() }
 	return c
 }
 

@@ -25,6 +25,10 @@ type table[D any] struct {
 	finds   int                               // how often an answer was looked for
 	weight  int                               // estimated bytes of all entries
 	flights map[flightKey]*flight[D]
+	// named has the keys of kept entries by the names that namesOf returns; namesOf is nil if
+	// entries are not found by names.
+	named   map[string]map[string]struct{}
+	namesOf func(D) []string
 }
 
 // entry is a decision. Its answer is immutable.
@@ -59,15 +63,46 @@ type flight[D any] struct {
 }
 
 func newTable[D any](m *metrics.Metrics, now func() time.Time, entries, bytes int, count func(int)) *table[D] {
-	t := &table[D]{metrics: m, now: now, maxBytes: bytes, count: count, flights: make(map[flightKey]*flight[D])}
+	t := &table[D]{
+		metrics: m, now: now, maxBytes: bytes, count: count,
+		flights: make(map[flightKey]*flight[D]), named: make(map[string]map[string]struct{}),
+	}
 	if entries > 0 {
 		// NewLRU fails only for a size that is not positive.
-		t.kept, _ = simplelru.NewLRU(entries, func(_ string, e *entry[D]) {
+		t.kept, _ = simplelru.NewLRU(entries, func(key string, e *entry[D]) {
 			t.weight -= e.weight
 			t.count(-1)
+			t.unname(key, e)
 		})
 	}
 	return t
+}
+
+// name makes an entry one that drop finds by its names. It is called with mu held.
+func (t *table[D]) name(key string, e *entry[D]) {
+	if t.namesOf == nil {
+		return
+	}
+	for _, name := range t.namesOf(e.decision) {
+		keys := t.named[name]
+		if keys == nil {
+			keys = make(map[string]struct{})
+			t.named[name] = keys
+		}
+		keys[key] = struct{}{}
+	}
+}
+
+// unname ends what name began. It is called with mu held.
+func (t *table[D]) unname(key string, e *entry[D]) {
+	if t.namesOf == nil {
+		return
+	}
+	for _, name := range t.namesOf(e.decision) {
+		if delete(t.named[name], key); len(t.named[name]) == 0 {
+			delete(t.named, name)
+		}
+	}
 }
 
 // find returns the answer for a key, or nil if the table has no answer that is valid now.
@@ -176,6 +211,7 @@ func (t *table[D]) keep(key string, a answer[D]) {
 	t.kept.Remove(key)
 	t.weight += e.weight
 	t.count(1)
+	t.name(key, e)
 	if t.kept.Add(key, e) {
 		t.metrics.CacheEvicted()
 	}
@@ -193,15 +229,14 @@ func (t *table[D]) keepOver(key []byte, a answer[D], revision string, decision D
 	t.keep(string(key), a)
 }
 
-// drop removes the answers that which selects.
-func (t *table[D]) drop(which func(key string, a *answer[D]) bool) {
-	if t.kept == nil {
-		return
-	}
+// drop removes the answers with a name, and calls dropped with each before. It takes no time for
+// those of other names: decisions wait for it.
+func (t *table[D]) drop(name string, dropped func(key string, a *answer[D])) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, key := range t.kept.Keys() {
-		if e, ok := t.kept.Peek(key); ok && which(key, &e.answer) {
+	for key := range t.named[name] {
+		if e, ok := t.kept.Peek(key); ok {
+			dropped(key, &e.answer)
 			t.kept.Remove(key)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -89,8 +88,8 @@ func (c *Cache) authorizationAnswer(d decision.Authorization, r *decision.Visibi
 	if d.EvaluationError == "" {
 		d.Encode()
 		// Maps take several times as much as their text.
-		const anAuthorization, ofText = 400, 7
-		a.bytes = anAuthorization + len(key) + ofText*len(d.Encoded)
+		const anAuthorization, ofText, ofNames = 400, 7, 150
+		a.bytes = anAuthorization + len(key) + ofText*len(d.Encoded) + ofNames
 	}
 	a.decision = authorized{d, principalOf(r)}
 	return a
@@ -117,16 +116,12 @@ func principalOf(r *decision.VisibilityRequest) decision.VisibilityRequest {
 // system:serviceaccount:NAMESPACE:NAME.
 func (c *Cache) Forget(p decision.Policies, user string) int {
 	now, valid := c.now(), 0
-	c.authorizations.drop(func(key string, a *answer[authorized]) bool {
+	c.authorizations.drop(user, func(key string, a *answer[authorized]) {
 		d := a.decision
-		if !slices.Contains(d.of.Names(), user) {
-			return false
-		}
 		if a.isValid(now) && (a.revision == p.Loaded().Revision || p.Keeps(&d.of, &d.Authorization, []byte(key))) {
 			valid++
 		}
 		c.logDropped(&d.of, "the principal asked for it")
-		return true
 	})
 	return valid
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -281,6 +282,29 @@ func TestForget(t *testing.T) {
 	}
 	if got := newAuthorizations(n, VisibilityOptions{}).Forget(n.current(), "alice"); got != 0 {
 		t.Errorf("got %d without a cache", got)
+	}
+}
+
+// Every caller may drop its entries, so that it takes no time for those of others; and no name
+// outlives its entries.
+func TestForgetDoesNotVisitOthers(t *testing.T) {
+	n := newWorlds(&world{revision: "1"})
+	c := newAuthorizations(n, VisibilityOptions{Entries: 1000, TTL: time.Minute})
+	for i := range 2000 {
+		c.Of(n.current()).Visibility(t.Context(), see("user"+strconv.Itoa(i%1500)))
+	}
+	kept, named := c.authorizations.kept, c.authorizations.named
+	if got := testing.AllocsPerRun(10, func() { c.Forget(n.current(), "another") }); got > 5 {
+		t.Errorf("got %g allocations beside %d entries of others", got, kept.Len())
+	}
+	if len(named) != kept.Len() {
+		t.Errorf("got %d names of %d entries", len(named), kept.Len())
+	}
+	for _, key := range kept.Keys() {
+		kept.Remove(key)
+	}
+	if len(named) != 0 {
+		t.Errorf("got %d names without entries", len(named))
 	}
 }
 
