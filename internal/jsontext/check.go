@@ -107,8 +107,8 @@ func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 	if c.values++; c.values > c.limits.Values {
 		return 0, false, &Error{Code: TooManyValues, Offset: i}
 	}
-	isEscaped, from := false, i
-	switch c.data[i] {
+	from, first := i, kind(c.data[i])
+	switch first {
 	case '{':
 		if err := c.push(i, int32(len(c.keys))); err != nil {
 			return 0, false, err
@@ -131,7 +131,7 @@ func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 		}
 		return i, true, nil
 	case '"':
-		end, isEscaped, err = c.checkText(i)
+		end, first, err = c.checkText(i)
 	case 't':
 		end, err = c.literal(i, "true")
 	case 'f':
@@ -141,14 +141,14 @@ func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 	default:
 		end, err = c.number(i)
 	}
-	c.record(from, end, isEscaped)
+	c.record(from, end, first)
 	return end, false, err
 }
 
 // record records a scalar or a key.
-func (c *checker) record(from, end int, isEscaped bool) {
+func (c *checker) record(from, end int, k kind) {
 	if c.isRecorded {
-		c.nodes = append(c.nodes, node{uint32(from), uint32(end), uint32(len(c.nodes)) + 1, isEscaped})
+		c.nodes = append(c.nodes, node{uint32(from), uint32(end), uint32(len(c.nodes)) + 1, k})
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *checker) push(i int, first int32) *Error {
 		return &Error{Code: TooDeep, Offset: i}
 	}
 	c.open[c.depth], c.within[c.depth] = first, int32(len(c.nodes))
-	c.record(i, i, false)
+	c.record(i, i, kind(c.data[i]))
 	c.depth++
 	return nil
 }

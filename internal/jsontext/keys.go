@@ -15,12 +15,12 @@ func (c *checker) key(i int) (int, *Error) {
 	if c.at(i) != '"' {
 		return 0, c.fail(ExpectedKey, i)
 	}
-	end, escaped, err := c.checkText(i)
+	end, k, err := c.checkText(i)
 	if err != nil {
 		return 0, err
 	}
-	c.keys = append(c.keys, span{i + 1, end - 1, escaped})
-	c.record(i, end, escaped)
+	c.keys = append(c.keys, span{i + 1, end - 1, k == escapedText})
+	c.record(i, end, k)
 	if end = c.space(end); c.at(end) != ':' {
 		return 0, c.fail(ExpectedColon, end)
 	}

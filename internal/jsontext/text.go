@@ -17,31 +17,32 @@ var plain = func() (table [256]bool) {
 }()
 
 // checkText checks the string at i and returns where it ends, past its quote, and whether
-// it has escapes.
-func (c *checker) checkText(i int) (end int, escaped bool, err *Error) {
+// it has escapes, as its kind.
+func (c *checker) checkText(i int) (end int, k kind, err *Error) {
 	data := c.data
+	k = '"'
 	for i++; i < len(data); {
 		switch b := data[i]; {
 		case plain[b]:
 			i++
 		case b == '"':
-			return i + 1, escaped, nil
+			return i + 1, k, nil
 		case b == '\\':
-			escaped = true
+			k = escapedText
 			if i, err = c.escape(i); err != nil {
-				return 0, false, err
+				return 0, k, err
 			}
 		case b < utf8.RuneSelf:
-			return 0, false, &Error{Code: ControlCharacter, Offset: i}
+			return 0, k, &Error{Code: ControlCharacter, Offset: i}
 		default:
 			r, size := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && size == 1 {
-				return 0, false, &Error{Code: InvalidUTF8, Offset: i}
+				return 0, k, &Error{Code: InvalidUTF8, Offset: i}
 			}
 			i += size
 		}
 	}
-	return 0, false, &Error{Code: UnclosedString, Offset: i}
+	return 0, k, &Error{Code: UnclosedString, Offset: i}
 }
 
 // escape reads the escape whose backslash is at i.

@@ -19,8 +19,13 @@ type Document struct {
 type node struct {
 	from, end uint32
 	next      uint32 // the node behind it and all within it
-	isEscaped bool
+	kind      kind
 }
+
+// kind is the first byte of a value, or escapedText for a string with an escape.
+type kind byte
+
+const escapedText kind = 0
 
 // Parse checks a text as Check does, and returns its value and the number of its values: what a
 // text takes in memory depends on their number more than on its length. Strings are cut from
@@ -60,7 +65,7 @@ func (d *Document) Reset() {
 // textAt returns the string of a node.
 func (d *Document) textAt(n *node) string {
 	text := d.text[n.from+1 : n.end-1]
-	if n.isEscaped {
+	if n.kind == escapedText {
 		return unescape(text)
 	}
 	return text
@@ -89,11 +94,11 @@ func ValueOf(checked string) Value {
 func (v Value) node() *node { return &v.document.nodes[v.at] }
 
 // kind returns the first byte of the value: n for null, and for one that is absent.
-func (v Value) kind() byte {
+func (v Value) kind() kind {
 	if v.document == nil {
 		return 'n'
 	}
-	return v.document.text[v.node().from]
+	return v.node().kind
 }
 
 // String returns the value as it is written, without space around it; "" if it is absent.
@@ -134,7 +139,7 @@ func (v Value) IsNumber() bool { return v.kind() == '-' || '0' <= v.kind() && v.
 
 // Text returns the string that v is, and false if v is not a string.
 func (v Value) Text() (string, bool) {
-	if v.kind() != '"' {
+	if k := v.kind(); k != '"' && k != escapedText {
 		return "", false
 	}
 	return v.document.textAt(v.node()), true
@@ -197,7 +202,7 @@ func (v Value) Any() any {
 		return nil
 	case 't', 'f':
 		return v.IsTrue()
-	case '"':
+	case '"', escapedText:
 		text, _ := v.Text()
 		return text
 	case '[':

@@ -3,22 +3,9 @@ package decision
 import (
 	"encoding/json"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/internal/jsontext"
-)
-
-// The types of known members. A value of another type makes a request invalid.
-var (
-	gatewayTexts = map[string][]string{
-		"gateway":     {"namespace", "name", "listener"},
-		"route":       {"kind", "namespace", "name", "rule"},
-		"request":     {"id", "protocol", "scheme", "host", "method", "path", "url_path", "query", "body"},
-		"source":      {"address", "principal", "service", "certificate"},
-		"destination": {"address"},
-	}
-	gatewayNumbers = map[string][]string{"request": {"size"}, "source": {"port"}, "destination": {"port"}}
 )
 
 // all returns the attributes, as they are.
@@ -53,80 +40,28 @@ func (r *GatewayRequest) Text(object, name string) string {
 }
 
 // IsPlain reports whether the request is certainly valid: Rego would not reject it.
-func (r *GatewayRequest) IsPlain() bool {
-	all := r.all()
-	for name, value := range all.Members() {
-		if !slices.Contains(gatewayKeys, name) || !value.IsNull() && !isPlainObject(name, value) {
-			return false
-		}
-	}
-	request := all.Member("request")
-	for _, name := range [...]string{"host", "method", "path"} {
-		if text, _ := request.Member(name).Text(); text == "" {
-			return false
-		}
-	}
-	return true
-}
-
-// isPlainObject reports whether the members of an attribute of the request are of their types.
-func isPlainObject(object string, value Attribute) bool {
-	if !value.IsObject() {
-		return false
-	}
-	named, size, texts, numbers := 0, 0, gatewayTexts[object], gatewayNumbers[object]
-	for name, member := range value.Members() {
-		size++
-		text, isText := member.Text()
-		switch {
-		case member.IsNull():
-		case slices.Contains(texts, name):
-			if !isText || object == "route" && name == "kind" && text != "" && text != "HTTPRoute" && text != "GRPCRoute" {
-				return false
-			}
-			if (name == "namespace" || name == "name") && text != "" {
-				named++
-			}
-		case slices.Contains(numbers, name):
-			if !member.isNumber() {
-				return false
-			}
-		case object == "auth" && name == "metadata":
-			if !member.IsObject() {
-				return false
-			}
-		case object == "request" && name == "headers", object == "source" && name == "labels":
-			if !isTextMap(member) {
-				return false
-			}
-		}
-	}
-	return size == 0 || named == 2 || object != "gateway" && object != "route"
-}
-
-func isTextMap(value Attribute) bool {
-	for _, member := range value.Members() {
-		if _, isText := member.Text(); !isText {
-			return false
-		}
-	}
-	return value.IsObject()
-}
+func (r *GatewayRequest) IsPlain() bool { return new(GatewayMembers).Read(r) }
 
 // URLPath returns the path without its query.
-func (r *GatewayRequest) URLPath() string { return r.part("url_path", 0) }
+func (r *GatewayRequest) URLPath() string {
+	request := r.Attribute("request")
+	return partOfPath(request.Member("url_path"), request.Member("path"), 0)
+}
 
 // Query returns the query, which may be part of the path.
-func (r *GatewayRequest) Query() string { return r.part("query", 1) }
-
-// part returns a member of the request, or else the part of its path before or after the "?".
-func (r *GatewayRequest) part(name string, at int) string {
+func (r *GatewayRequest) Query() string {
 	request := r.Attribute("request")
-	if text, ok := request.Member(name).Text(); ok {
+	return partOfPath(request.Member("query"), request.Member("path"), 1)
+}
+
+// partOfPath returns a part of the path, which a request may have by itself, or else what is
+// before or after the "?" of the whole path.
+func partOfPath(part, whole Attribute, at int) string {
+	if text, ok := part.Text(); ok {
 		return text
 	}
-	whole, _ := request.Member("path").Text()
-	path, query, _ := strings.Cut(whole, "?")
+	text, _ := whole.Text()
+	path, query, _ := strings.Cut(text, "?")
 	return [...]string{path, query}[at]
 }
 

@@ -16,7 +16,22 @@ var errUnknownKey = errors.New("unknown key")
 var (
 	accessKeys     = vocabulary.RequestKeys
 	visibilityKeys = []string{"user", "groups", "serviceAccount", "action", "type", "cluster", "items", "aggregations", "metrics"}
-	gatewayKeys    = []string{"gateway", "route", "request", "source", "destination", "connection", "metadata", "auth"}
+	gatewayKeys    = [...]string{
+		gatewayKey: "gateway", routeKey: "route", requestKey: "request", sourceKey: "source", destinationKey: "destination",
+		connectionKey: "connection", metadataKey: "metadata", authKey: "auth",
+	}
+)
+
+// The places of keys in gatewayKeys.
+const (
+	gatewayKey = iota
+	routeKey
+	requestKey
+	sourceKey
+	destinationKey
+	connectionKey
+	metadataKey
+	authKey
 )
 
 // unknownKey returns the error of a request with an unknown key.

@@ -38,6 +38,9 @@ func NewGatewayKeys(f *footprint.Gateway) *GatewayKeys {
 		p.headers = append(p.headers, gatewayReadOf([]string{"request", "headers", header}))
 	}
 	for _, steps := range f.Reads {
+		if len(steps) == 2 && steps[0] == "request" && (steps[1] == "host" || steps[1] == "method" || steps[1] == "scheme") {
+			continue // each key has them
+		}
 		p.reads = append(p.reads, gatewayReadOf(steps))
 	}
 	return p
@@ -46,37 +49,42 @@ func NewGatewayKeys(f *footprint.Gateway) *GatewayKeys {
 // GatewayKey appends the projection of a request. It returns false for a request that may be
 // invalid, which must be decided by itself, and if the bundle has no footprint.
 func (p *GatewayKeys) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
-	a := attributes{r}
-	if p.f == nil || !r.IsPlain() {
+	var a attributes
+	if p.f == nil || !a.Read(r) {
 		return b, false
 	}
-	request, gateway, route := a.Attribute("request"), a.Attribute("gateway"), a.Attribute("route")
-	for _, name := range [...]string{"namespace", "name", "listener"} {
-		b = appendMember(b, gateway, name)
+	for _, member := range [...]decision.GatewayMember{
+		decision.GatewayNamespace, decision.GatewayName, decision.GatewayListener,
+		decision.RouteKind, decision.RouteNamespace, decision.RouteName, decision.RouteRule,
+		decision.RequestHost, decision.RequestMethod, decision.RequestScheme,
+	} {
+		if text, ok := a.Member(member).Text(); ok {
+			b = appendText(b, text)
+		} else {
+			b = append(b, unnamed)
+		}
 	}
-	for _, name := range [...]string{"kind", "namespace", "name", "rule"} {
-		b = appendMember(b, route, name)
+	if port := a.Member(decision.DestinationPort); port.IsNull() {
+		b = append(b, unnamed)
+	} else {
+		b = appendAttribute(append(b, absent), port)
 	}
-	for _, name := range [...]string{"host", "method", "scheme"} {
-		b = appendMember(b, request, name)
-	}
-	b = appendMember(b, a.Attribute("destination"), "port")
 	b = p.appendPath(b, a.URLPath())
 	if p.f.Query {
 		b = appendText(b, a.Query())
 	}
 	if p.f.WholePath { // matches of gRPC
-		b = appendHeader(b, request, "content-type")
+		b = a.appendHeader(b, "content-type")
 	}
 	b = a.appendReads(b, p.headers)
 	// An identity without a value is not an identity.
-	b = append(b, identityMark(a.Attribute("auth").Member("identity")))
+	b = append(b, identityMark(a.Member(decision.AuthIdentity)))
 	return a.appendReads(b, p.reads), true
 }
 
 // appendReads appends the values of paths, with the path, and nothing for a value that is
 // absent: the key of a request does not change with policies that read what it lacks.
-func (a attributes) appendReads(b []byte, reads []gatewayRead) []byte {
+func (a *attributes) appendReads(b []byte, reads []gatewayRead) []byte {
 	for i := range reads {
 		before := len(b)
 		b = append(b, reads[i].name...)
@@ -114,24 +122,28 @@ func identityMark(identity decision.Attribute) byte {
 }
 
 // attributes are those of a request, as Envoy names them.
-type attributes struct{ *decision.GatewayRequest }
+type attributes struct{ decision.GatewayMembers }
 
 // appendRead appends the value of a path that policies read, and perhaps more.
-func (a attributes) appendRead(b []byte, steps []string) []byte {
-	request := a.Attribute("request")
+func (a *attributes) appendRead(b []byte, steps []string) []byte {
 	switch steps[0] {
 	case "request":
-		return a.appendOfRequest(b, request, steps[1:])
+		return a.appendOfRequest(b, steps[1:])
 	case "context": // the same values by other names
 		if len(steps) > 3 && steps[1] == "request" {
-			return a.appendOfRequest(b, request, steps[3:])
+			return a.appendOfRequest(b, steps[3:])
 		}
-		return appendAttribute(appendAttribute(b, request), a.Attribute("source"))
+		return appendAttribute(appendAttribute(b, a.Attribute("request")), a.Attribute("source"))
 	case "auth":
-		if len(steps) == 1 {
+		switch {
+		case len(steps) == 1:
 			return appendAttribute(b, a.Attribute("auth"))
-		}
-		if steps[1] == "identity" || steps[1] == "metadata" {
+		case steps[1] == "identity" && len(steps) > 2:
+			if identity := a.Member(decision.AuthIdentity); identity.IsObject() {
+				return appendStep(b, identity, steps[2:])
+			}
+			return appendStep(b, a.Attribute("auth"), steps[1:])
+		case steps[1] == "identity", steps[1] == "metadata":
 			return appendStep(b, a.Attribute("auth"), steps[1:])
 		}
 		return b // results of rules
@@ -139,16 +151,16 @@ func (a attributes) appendRead(b []byte, steps []string) []byte {
 	return appendStep(b, a.Attribute(steps[0]), steps[1:])
 }
 
-func (a attributes) appendOfRequest(b []byte, request decision.Attribute, steps []string) []byte {
+func (a *attributes) appendOfRequest(b []byte, steps []string) []byte {
 	switch {
 	case steps[0] == "headers" && len(steps) > 1:
-		return appendHeader(b, request, steps[1])
+		return a.appendHeader(b, steps[1])
 	case steps[0] == "url_path":
 		return appendText(b, a.URLPath())
 	case steps[0] == "query":
 		return appendText(b, a.Query())
 	}
-	return appendStep(b, request, steps)
+	return appendStep(b, a.Attribute("request"), steps)
 }
 
 // appendStep appends the value at the end of the steps, and all of a list on the way.
@@ -171,23 +183,11 @@ func appendAttribute(b []byte, value decision.Attribute) []byte {
 	return append(value.AppendJSON(b), '\n')
 }
 
-// appendMember appends a scalar member; an absent one is as null, which most are.
-func appendMember(b []byte, object decision.Attribute, name string) []byte {
-	value := object.Member(name)
-	if text, ok := value.Text(); ok {
-		return appendText(b, text)
-	}
-	if value.IsNull() {
-		return append(b, unnamed)
-	}
-	return appendAttribute(append(b, absent), value)
-}
-
 // appendHeader appends a header. Of names that differ only in case, the first in byte
 // order counts.
-func appendHeader(b []byte, request decision.Attribute, lower string) []byte {
+func (a *attributes) appendHeader(b []byte, lower string) []byte {
 	first, text, found := "", "", false
-	for name, value := range request.Member("headers").Members() {
+	for name, value := range a.Member(decision.RequestHeaders).Members() {
 		if strings.ToLower(name) == lower && (!found || name < first) {
 			first, found = name, true
 			text, _ = value.Text()
