@@ -206,8 +206,10 @@ Of assertions, split a long list into several assertions.`,
 	},
 	{
 		Code:    "file-name",
-		Summary: "the name of a file is not printable text",
-		Text:    `Decisions contain the file name of the deciding document, so it must be readable.`,
+		Summary: "the name of a file is not printable text, or its ending is not in lower case",
+		Text: `Decisions contain the file name of the deciding document, so it must be readable. Two names that
+differ only in case are an error as well. A file whose name ends in .YAML, .YML, .JSON or .REGO is not
+read, which is a warning: it may hold a denial that its author believes to be in force.`,
 	},
 	{
 		Code:    "interrupted",

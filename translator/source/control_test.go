@@ -113,25 +113,25 @@ func TestControlsThatAreRejected(t *testing.T) {
 // Files are read by their paths; what cannot be read is a diagnostic.
 func TestReadFiles(t *testing.T) {
 	dir := tree(t, map[string]string{
-		"a.yaml": "a", "notes.txt": "", "x/b.yaml": "b", "x/y/c.yaml": "c", "x/.writignore": "y\n", ".writ.yaml": "strict-kinds: true", "folder.yaml/x": "",
+		"a.yaml": "a", "notes.txt": "", "x/b.yaml": "b", "x/y/c.yaml": "c", "x/D.YAML": "d", "x/y/E.YML": "e", "x/.writignore": "y\n", ".writ.yaml": "strict-kinds: true", "folder.yaml/x": "",
 	})
 	t.Chdir(dir)
 	outside := filepath.Join(tree(t, map[string]string{"o.yaml": "o"}), "o.yaml")
-	snapshot, list, err := ReadFiles(t.Context(), []string{"x/b.yaml", "a.yaml", "./a.yaml", "notes.txt", "x/y/c.yaml", "gone.yaml", "folder.yaml", outside}, DirOptions{})
+	snapshot, list, err := ReadFiles(t.Context(), []string{"x/b.yaml", "a.yaml", "./a.yaml", "notes.txt", "x/y/c.yaml", "x/D.YAML", "x/y/E.YML", "gone.yaml", "folder.yaml", outside}, DirOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := pathsOf(snapshot), []string{filepath.ToSlash(outside), "a.yaml", "x/b.yaml"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if o := snapshot.Origins[0]; o.Ignored != 1 || !o.Settings.Is(settings.StrictKinds) {
+	if o := snapshot.Origins[0]; o.Ignored != 2 || !o.Settings.Is(settings.StrictKinds) {
 		t.Errorf("got %+v", o)
 	}
 	var codes []string
 	for _, d := range list {
 		codes = append(codes, d.File+" "+string(d.Code))
 	}
-	if want := []string{"gone.yaml unreadable", "folder.yaml not-regular"}; !slices.Equal(codes, want) {
+	if want := []string{"x/D.YAML file-name", "gone.yaml unreadable", "folder.yaml not-regular"}; !slices.Equal(codes, want) {
 		t.Errorf("got %q, want %q", codes, want)
 	}
 }

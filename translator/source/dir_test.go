@@ -136,6 +136,14 @@ func TestSnapshotReads(t *testing.T) {
 		want:        []string{"größe.yaml=g"},
 		diagnostics: []string{`\xff.yaml file-name`, `a\nb.yaml file-name`, `c\x1b[0m file-name`},
 	}, {
+		name: "endings in upper case",
+		files: map[string]string{
+			"deny.YAML": "no", "a/b.Yml": "no", "link.JSON": "-> real/data", "real/data": "d", "NOTES.TXT": "no", ".X.YAML": "no",
+			"old/x.YAML": "no", ".writignore": "old/\n*.Rego\n", "y.Rego": "no", "a.yaml": "a",
+		},
+		want:        []string{"a.yaml=a"},
+		diagnostics: []string{"a/b.Yml file-name", "deny.YAML file-name", "link.JSON file-name"},
+	}, {
 		name:  "empty folder",
 		files: map[string]string{},
 	}}

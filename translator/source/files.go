@@ -46,10 +46,13 @@ type filesReader struct {
 // add reads one file.
 func (f *filesReader) add(name string) {
 	switch {
-	case !IsDocument(name):
+	case !IsDocument(name) && !IsMisnamed(name):
 		return
 	case filepath.IsLocal(name) && f.ignores(name):
 		f.origin.Ignored++
+		return
+	case IsMisnamed(name):
+		f.list.Add(Misnamed(name))
 		return
 	}
 	content, rejection := readRegular(name, f.o.Limits.MaxFileBytes)

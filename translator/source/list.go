@@ -142,7 +142,11 @@ func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirE
 		l.hasLinks = true
 		return l.addLink(ctx, name, real, trail, rules)
 	}
-	if !mode.IsDir() && !IsDocument(name) || l.ignores(rules, name, mode.IsDir()) {
+	if !mode.IsDir() && !IsDocument(name) {
+		l.warnMisnamed(rules, name)
+		return nil
+	}
+	if l.ignores(rules, name, mode.IsDir()) {
 		return nil
 	}
 	if !IsPrintable(path.Base(name)) {
@@ -161,6 +165,14 @@ func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirE
 	}
 	l.addFile(name, real, info)
 	return nil
+}
+
+// warnMisnamed warns of a file that is not read because of the case of its name, unless patterns
+// leave it out.
+func (l *listing) warnMisnamed(rules ignore.Rules, name string) {
+	if IsMisnamed(name) && !l.foldersOnly && !l.ignores(rules, name, false) {
+		l.diagnostics.Add(Misnamed(name))
+	}
 }
 
 func (l *listing) addFile(name, real string, info fs.FileInfo) {

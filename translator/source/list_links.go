@@ -32,6 +32,7 @@ func (l *listing) addLink(ctx context.Context, name, real string, trail []fs.Fil
 		return listedError(name, err)
 	}
 	if !info.IsDir() && !IsDocument(name) {
+		l.warnMisnamed(rules, name)
 		return nil
 	}
 	if !IsPrintable(path.Base(name)) {

@@ -20,6 +20,12 @@ func IsDocument(name string) bool {
 	return false
 }
 
+// IsMisnamed reports whether a file would hold documents or Rego if the ending of its name were in
+// lower case.
+func IsMisnamed(name string) bool {
+	return !IsDocument(name) && IsDocument(strings.ToLower(name))
+}
+
 // IsPrintable reports whether text is valid UTF-8 without control characters, so that it is
 // safe in terminals and logs.
 func IsPrintable(text string) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strconv"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -41,6 +42,19 @@ var (
 // UnprintableName rejects a file whose name is not printable UTF-8.
 func UnprintableName(file string) *Rejection {
 	return &Rejection{codeFileName, fmt.Sprintf("the name %s must be printable UTF-8", strconv.QuoteToASCII(path.Base(file))), "rename it"}
+}
+
+// Misnamed warns of a file that IsMisnamed: it is not read, and may hold a denial.
+func Misnamed(file string) diag.Diagnostic {
+	ending := path.Ext(file)
+	lower := strings.TrimSuffix(path.Base(file), ending) + strings.ToLower(ending)
+	return diag.Diagnostic{
+		Position: diag.Position{File: printable(file), Line: 1, Column: 1},
+		Severity: diag.Warning,
+		Code:     codeFileName,
+		Message:  fmt.Sprintf("the file is not read, because its name ends in %s: names of documents end in .yaml, .yml, .json or .rego", ending),
+		Hint:     fmt.Sprintf("rename it to %s, or list it in %s", printable(lower), IgnoreFile),
+	}
 }
 
 // DuplicateName rejects a file whose name differs from other only in case.

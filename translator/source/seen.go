@@ -169,7 +169,7 @@ func (w *wholeReading) read(l *listing, changed []string) (entries []entry, err 
 		at, isKnown := w.find(name)
 		switch {
 		case isKnown:
-		case IsDocument(name) || w.isFolder(name):
+		case IsDocument(name) || IsMisnamed(name) || w.isFolder(name):
 			return nil, errWhole // what is to be read is for a listing to find
 		default:
 			continue

@@ -156,11 +156,16 @@ func (t *tree) readEntry(ctx context.Context, name, real string, entry *object.T
 		real, entry = target, end
 	}
 	isFolder := entry.Mode == filemode.Dir || entry.Mode == filemode.Submodule
-	if !isFolder && !source.IsDocument(name) {
+	isMisnamed := !isFolder && source.IsMisnamed(name)
+	if !isFolder && !isMisnamed && !source.IsDocument(name) {
 		return nil
 	}
 	if rules.Ignores(name, isFolder) {
 		t.origin.Ignored++
+		return nil
+	}
+	if isMisnamed {
+		t.list.Add(source.Misnamed(name))
 		return nil
 	}
 	if !source.IsPrintable(path.Base(name)) {
