@@ -2,7 +2,6 @@ package documents
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,7 +40,7 @@ func (d *Flags) Silence(r *Translation, raises func(diag.Code) bool) error {
 	if d.writeBaseline != "" && !r.baselineIsLeft {
 		left, _ := accept.Apply(r.List, in)
 		in.Baseline = accept.NewBaseline(d.writeBaseline, left, r.documents)
-		if err := os.WriteFile(d.writeBaseline, in.Baseline.Encode(), 0o644); err != nil {
+		if err := cli.WriteFile(d.writeBaseline, in.Baseline.Encode()); err != nil {
 			return fmt.Errorf("write baseline: %w", err)
 		}
 	} else if d.baseline != "" {
