@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -10,6 +11,22 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 )
+
+// Help that cannot be written is an error, as another output is.
+func TestHelpIntoAFullDisk(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"help"}, {"help", "check"}, {"check", "--help"}, {"kubernetes"}, {"fleet", "--help"}} {
+		var messages bytes.Buffer
+		status := run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: fullDisk{}, Err: &messages})
+		if status != exitUsage || !strings.Contains(messages.String(), "no space left") {
+			t.Errorf("writ %s: got status %d, %q", strings.Join(args, " "), status, messages.String())
+		}
+	}
+}
+
+// fullDisk accepts nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // The help of each command fits a terminal, but for command lines, which are to be copied.
 func TestHelpFitsATerminal(t *testing.T) {

@@ -14,6 +14,7 @@ package main
 //go:generate go test -run TestReference -update .
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,12 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	ctx = progress.WithObservers(ctx, s.Progress)
 	root := newRoot(s)
 	root.SetArgs(args)
+	help := &checkedWriter{to: s.Out}
+	root.SetOut(help)
 	err := execute(ctx, root, args)
+	if err == nil {
+		err = help.err
+	}
 	var found *cli.Finding
 	switch {
 	case err == nil:
@@ -69,6 +75,18 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	}
 	writeError(s.Err, err.Error())
 	return exitUsage
+}
+
+// checkedWriter keeps the first error of its writes. cobra writes help to it and ignores errors.
+type checkedWriter struct {
+	to  io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(text []byte) (int, error) {
+	n, err := c.to.Write(text)
+	c.err = cmp.Or(c.err, err)
+	return n, err
 }
 
 // writeError writes an error, whose lines may hold names of documents.

@@ -65,7 +65,6 @@ func newRoot(s cli.Streams) *cobra.Command {
 				_, err := fmt.Fprintf(s.Out, "writ %s\n", cli.Version())
 				return err
 			}
-			cmd.SetOut(s.Out)
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
