@@ -138,7 +138,12 @@ func FindReplaced(g *tables.Gateway, kind, policy string) ([]ReplacedPath, error
 			return nil, malformed("policy %q is not of the form NAMESPACE/NAME", policy)
 		}
 		if locator = tables.Locator(kind, namespace, name); v.policies[locator] == nil {
-			return nil, unknown("%s %s not found", kind, policy)
+			names := make([]string, 0, len(v.policies))
+			for _, of := range v.policies {
+				names = append(names, of.Namespace+"/"+of.Name)
+			}
+			slices.Sort(names)
+			return nil, unknown("%s %s not found%s", kind, policy, near(policy, names))
 		}
 	}
 	out := []ReplacedPath{}

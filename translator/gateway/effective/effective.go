@@ -59,7 +59,8 @@ func ParseTarget(text string) (Target, error) {
 	}
 	t := Target{parts[0], parts[1], parts[2], section}
 	if !slices.Contains(tables.TargetKinds, t.Kind) {
-		return Target{}, malformed("target %q: its kind must be %s, not %q", text, strings.Join(tables.TargetKinds, " or "), t.Kind)
+		return Target{}, malformed("target %q: its kind must be %s, not %q%s",
+			text, strings.Join(tables.TargetKinds, " or "), t.Kind, near(t.Kind, tables.TargetKinds))
 	}
 	return t, nil
 }
@@ -68,7 +69,7 @@ func checkKind(kind string) error {
 	if slices.Contains(Kinds, kind) {
 		return nil
 	}
-	return malformed("kind %q is not known: there are %s", kind, strings.Join(Kinds, ", "))
+	return malformed("kind %q is not known: there are %s%s", kind, strings.Join(Kinds, ", "), near(kind, Kinds))
 }
 
 // Effective is what is in force on a target. Fields are in the order of their names,

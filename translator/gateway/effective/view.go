@@ -1,9 +1,12 @@
 package effective
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -120,7 +123,7 @@ func (v *view) route(t Target) (route, rule int, err error) {
 		return r.Kind == t.Kind && r.Namespace == t.Namespace && r.Name == t.Name
 	})
 	if route < 0 {
-		return 0, 0, unknown("%s %s/%s not found", t.Kind, t.Namespace, t.Name)
+		return 0, 0, v.notFound(t)
 	}
 	if t.Section == "" {
 		return route, every, nil
@@ -128,7 +131,8 @@ func (v *view) route(t Target) (route, rule int, err error) {
 	rules := v.g.Routes[route].Rules
 	rule = slices.IndexFunc(rules, func(r tables.GatewayRouteRule) bool { return r.Name == t.Section })
 	if rule < 0 {
-		return 0, 0, unknown("%s %s/%s has no rule %q", t.Kind, t.Namespace, t.Name, t.Section)
+		names := elements.Map(rules, func(r tables.GatewayRouteRule) string { return r.Name })
+		return 0, 0, unknown("%s %s/%s has no rule %q%s", t.Kind, t.Namespace, t.Name, t.Section, near(t.Section, names))
 	}
 	return route, rule, nil
 }
@@ -138,7 +142,7 @@ func (v *view) route(t Target) (route, rule int, err error) {
 func (v *view) gateway(t Target) (gateway, listener int, err error) {
 	gateway = slices.IndexFunc(v.g.Gateways, func(o tables.GatewayObject) bool { return o.Namespace == t.Namespace && o.Name == t.Name })
 	if gateway < 0 {
-		return 0, 0, unknown("Gateway %s/%s not found", t.Namespace, t.Name)
+		return 0, 0, v.notFound(t)
 	}
 	if t.Section == "" {
 		return gateway, every, nil
@@ -146,10 +150,41 @@ func (v *view) gateway(t Target) (gateway, listener int, err error) {
 	listeners := v.g.Gateways[gateway].Listeners
 	listener = slices.IndexFunc(listeners, func(l tables.GatewayListener) bool { return l.Name == t.Section })
 	if listener < 0 {
-		return 0, 0, unknown("Gateway %s/%s has no listener %q", t.Namespace, t.Name, t.Section)
+		names := elements.Map(listeners, func(l tables.GatewayListener) string { return l.Name })
+		return 0, 0, unknown("Gateway %s/%s has no listener %q%s", t.Namespace, t.Name, t.Section, near(t.Section, names))
 	}
 	return gateway, listener, nil
 }
+
+// notFound returns the error for a target whose object does not exist. An object of that name in
+// another namespace or of another kind is near, and so is one whose name is close.
+func (v *view) notFound(t Target) error {
+	var objects []Target
+	for i := range v.g.Gateways {
+		objects = append(objects, Target{Kind: tables.KindGateway, Namespace: v.g.Gateways[i].Namespace, Name: v.g.Gateways[i].Name})
+	}
+	for i := range v.g.Routes {
+		objects = append(objects, Target{Kind: v.g.Routes[i].Kind, Namespace: v.g.Routes[i].Namespace, Name: v.g.Routes[i].Name})
+	}
+	t.Section = ""
+	meant := near(t.String(), elements.Map(objects, Target.String))
+	namesake := slices.IndexFunc(objects, func(o Target) bool { return o.Name == t.Name && o.Kind == t.Kind })
+	if meant == "" && namesake >= 0 {
+		meant = didYouMean(objects[namesake].String())
+	}
+	return unknown("%s %s/%s not found%s", t.Kind, t.Namespace, t.Name, meant)
+}
+
+// near returns the end of a message that asks for the known word to which another one is close,
+// empty if none is.
+func near(word string, known []string) string {
+	if meant := diag.Suggest(word, known); meant != "" {
+		return didYouMean(meant)
+	}
+	return ""
+}
+
+func didYouMean(word string) string { return fmt.Sprintf("; did you mean %q?", word) }
 
 // via returns the gateway, and optionally the listener, that selects paths. It returns an
 // *Error if the text is malformed or names an unknown object.
