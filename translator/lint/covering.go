@@ -72,7 +72,7 @@ func (h ruleSet) missing(dimensions [][]class, denied []denial, text func(entrie
 		}
 		if h.allows(intersect(sets...)) {
 			for _, d := range denied {
-				if taken := d.of(picked); taken != nil {
+				for _, taken := range d.of(picked) {
 					out = appendExamples(out, taken, func(t []string) string { return d.text(text(t)) })
 				}
 			}
@@ -155,8 +155,7 @@ func (h ruleSet) missingOrigin(wanted *tables.OriginRule) []string {
 	kinds := h.classes(rule.EffectiveKinds(wanted), func(r rule.Row, deny bool, kind string) bool {
 		return r.MatchesOriginKind(deny, kind, wanted.NotKinds)
 	})
-	denied := elements.Map(h.denials(), denial.withoutGroup)
-	return h.missing([][]class{verbs, kinds}, denied, func(t []string) string { return t[0] + " " + t[1] })
+	return h.missing([][]class{verbs, kinds}, h.originDenials(wanted), func(t []string) string { return t[0] + " " + t[1] })
 }
 
 func resourceText(t []string) string {

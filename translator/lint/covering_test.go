@@ -152,6 +152,56 @@ func TestNothingMissingMeansAllowed(t *testing.T) {
 	}
 }
 
+// An Origin rule is missing a permission if and only if a deny policy denies a request that the rule
+// matches: a verb may stand for subresources, and a kind has its subresources with it.
+func TestDeniedOfOriginRules(t *testing.T) {
+	access := &tables.Access{
+		Roles:    tables.MapOf(map[string]tables.Role{"all": {Origin: []tables.OriginRule{{Verbs: []string{"*"}, Kinds: []string{"*"}}}}}),
+		Bindings: tables.MapOf(map[string]tables.Binding{"b": {Role: "all"}}),
+		Subjects: tables.Subjects{Cluster: tables.MapOf(map[string][]string{"user:alice": {"b"}})},
+	}
+	subresources := []string{"exec", "attach", "log", "proxy", ""}
+	denials := 0
+	rapid.Check(t, func(t *rapid.T) {
+		denied := tables.DenyRule{
+			Actions:   []tables.DenyAction{{Verbs: rapid.SampledFrom([][]string{nil, {"get"}, {"patch"}, {"exec"}, {"create", "delete"}}).Draw(t, "denied verbs")}},
+			Resources: []tables.DenyResource{{Resources: rapid.SampledFrom([][]string{nil, {"pods"}, {"secrets", "pods"}}).Draw(t, "denied resources")}},
+		}
+		if rapid.Bool().Draw(t, "of subresources") {
+			denied.Resources[0].Subresources = some(t, subresources, 1, "denied subresources")
+		}
+		wanted := originRule(t)
+		wanted.Deny = false
+		held := newPermissions(access, &tables.Deny{Policies: []tables.DenyPolicy{{Rules: []tables.DenyRule{denied}}}}, Author{User: "alice"}, 0).in("")
+		isDenied := slices.ContainsFunc(slices.Concat(requests(), streams()), func(q request) bool {
+			words := rule.DenialWords(&rule.Request{Verb: q.verb, Group: q.group, Resource: q.resource, Subresource: q.sub})
+			return fitsOrigin(&wanted, q) && rule.Deny(&denied).Match(&words) == rule.Yes
+		})
+		if missing := held.missingOrigin(&wanted); len(missing) > 0 != isDenied {
+			t.Fatalf("%+v beside %+v: got %q missing, want some: %t", wanted, denied, missing, isDenied)
+		}
+		if isDenied {
+			denials++
+		}
+	})
+	if denials == 0 {
+		t.Error("no rule was denied")
+	}
+}
+
+// streams returns requests that requests has not: verbs and subresources that stand for others.
+func streams() []request {
+	var out []request
+	for _, verb := range []string{"get", "create", "update", "patch", "delete", "exec", "proxy", "other"} {
+		for _, resource := range []string{"pods", "secrets", "services", "other"} {
+			for _, sub := range []string{"", "exec", "attach", "log", "proxy", "portforward"} {
+				out = append(out, request{verb, "", resource, sub, ""})
+			}
+		}
+	}
+	return out
+}
+
 // Long lists that match the same rules are one tuple. Too many different tuples are
 // reported as missing.
 func TestManyCombinations(t *testing.T) {
