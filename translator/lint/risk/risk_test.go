@@ -3,6 +3,7 @@ package risk_test
 import (
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,27 @@ func TestPowersOfARule(t *testing.T) {
 			}
 			t.Errorf("%s is not reported: %+v", row.code, findings)
 		})
+	}
+}
+
+// The verbs exec and proxy of an Origin rule match requests of any verb for some subresources, which
+// is no wildcard.
+func TestStreamsAreNoWildcards(t *testing.T) {
+	for _, row := range []struct {
+		verbs string
+		want  bool
+	}{{"[exec, get]", false}, {"[proxy]", false}, {"['*']", true}, {"['*', -get]", true}} {
+		side := revisions.Of(t, []string{
+			"apiVersion: writ.dev/v1\nkind: Role\nmetadata: {name: r, namespace: master}\nrules:\n- {verbs: " + row.verbs + ", resourceKinds: [ConfigMap]}\n",
+			"apiVersion: writ.dev/v1\nkind: RoleBinding\nmetadata: {name: b, namespace: master}\nroleRef: {name: r}\nuserNames: [bob]\n",
+		})
+		findings, err := risk.Of(t.Context(), side.World)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(findings, func(f risk.Finding) bool { return f.Code == diag.RiskWildcardVerbs }); got != row.want {
+			t.Errorf("%s: got %t, want %t: %+v", row.verbs, got, row.want, findings)
+		}
 	}
 }
 

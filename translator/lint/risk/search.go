@@ -84,8 +84,13 @@ func (p *probe) pin(t target, namespace, name string) func(*statement.Request) b
 // for.
 func (r *rule) reach(must, denials []*statement.Statement) (attempt, map[string]any) {
 	best, example := attempt{}, map[string]any(nil)
-	if rule, ok := must[0].Condition.(*statement.OriginRule); ok && r == &allPowers && len(rule.NotVerbs)+len(rule.NotKinds) > 0 {
-		return best, nil // everything but something: the other rules name what remains
+	if rule, ok := must[0].Condition.(*statement.OriginRule); ok {
+		switch {
+		case r == &allPowers && len(rule.NotVerbs)+len(rule.NotKinds) > 0:
+			return best, nil // everything but something: the other rules name what remains
+		case r.word == Wildcards && !slices.Contains(rule.Verbs, "*"):
+			return best, nil // exec and proxy match every verb, of some subresources
+		}
 	}
 	for i := range r.probes {
 		p := &r.probes[i]
