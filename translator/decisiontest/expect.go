@@ -65,6 +65,7 @@ func checkExpected(c *syntax.Cursor, what string, n *syntax.Node, known members)
 		of, found := known[key]
 		base, isSearched := strings.CutSuffix(key, "Contains")
 		if _, isKnown := known[base]; isKnown && isSearched && !found {
+			checkSearched(c, key, f.Value)
 			continue
 		}
 		switch {
@@ -81,9 +82,31 @@ func checkExpected(c *syntax.Cursor, what string, n *syntax.Node, known members)
 				c.Fail(part, diag.WrongType, "", "%s of %s must be a list, not %s", partOf, key, syntax.Describe(part))
 				continue
 			}
+			if len(part.Items) == 0 {
+				c.Fail(part, diag.Missing, "name an element, or write "+key+": [] for none", "%s of %s is empty: every list contains it", partOf, key)
+			}
 			checkExpected(c, key, part, of)
 		case of == nil || len(of) > 0:
 			checkExpected(c, key, f.Value, of)
+		}
+	}
+}
+
+// checkSearched reports texts to search for that are none, or that every text contains.
+func checkSearched(c *syntax.Cursor, key string, n *syntax.Node) {
+	texts := []*syntax.Node{n}
+	if n.Type == syntax.List {
+		texts = n.Items
+	}
+	if len(texts) == 0 {
+		c.Fail(n, diag.Missing, "name a text, or remove the key", "%s is empty: it holds for every decision", key)
+	}
+	for _, text := range texts {
+		switch {
+		case text.IsNull() || text.Type == syntax.List || text.Type == syntax.Mapping:
+			c.Fail(text, diag.WrongType, "write a text or a list of texts", "%s must be a text, not %s", key, syntax.Describe(text))
+		case text.Value == "":
+			c.Fail(text, diag.BadValue, "name a text, or remove the key", "%s is empty: it holds for every decision", key)
 		}
 	}
 }
