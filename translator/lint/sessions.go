@@ -165,7 +165,7 @@ func (e Ends) Check(d *directory.Directory) diag.List {
 	if e.Now.IsZero() {
 		return list
 	}
-	add := func(h *syntax.Header, end *syntax.End) {
+	add := func(h *syntax.Header, end *syntax.End, still string) {
 		if end == nil {
 			return
 		}
@@ -176,30 +176,31 @@ func (e Ends) Check(d *directory.Directory) diag.List {
 			found.Code, found.Hint = diag.Expired, "remove it"
 			found.Message = fmt.Sprintf("%s %s ended %s", h.Kind, name, dates.Format(end.Time))
 		case end.After(e.Now) && !end.After(e.Now.Add(e.Within)):
-			found.Code, found.Hint = diag.EndsSoon, "write a later end if it is still needed"
+			found.Code, found.Hint = diag.EndsSoon, still+" if it is still needed"
 			found.Message = fmt.Sprintf("%s %s ends %s", h.Kind, name, dates.Format(end.Time))
 		default:
 			return
 		}
 		list.Add(found)
 	}
+	const write, request = "write a later end", "request another session" // a controller writes the end of a session
 	for _, b := range directory.DocumentsOf[*access.KubernetesBinding](d) {
-		add(&b.Header, b.Dates.End)
+		add(&b.Header, b.Dates.End, write)
 	}
 	for _, b := range directory.DocumentsOf[*access.OriginBinding](d) {
-		add(&b.Header, b.Dates.End)
+		add(&b.Header, b.Dates.End, write)
 	}
 	for _, p := range directory.DocumentsOf[*deny.DenyPolicy](d) {
-		add(&p.Header, p.Dates.End)
+		add(&p.Header, p.Dates.End, write)
 	}
 	for _, s := range directory.DocumentsOf[*session.BreakglassSession](d) {
 		if s.State == session.StateApproved {
-			add(&s.Header, syntax.EndAt(s.End(), s.ExpiresAt))
+			add(&s.Header, syntax.EndAt(s.End(), s.ExpiresAt), request)
 		}
 	}
 	for _, s := range directory.DocumentsOf[*session.DebugSession](d) {
 		if s.State == session.StateActive {
-			add(&s.Header, syntax.EndAt(s.Ends, s.EndsAt))
+			add(&s.Header, syntax.EndAt(s.Ends, s.EndsAt), request)
 		}
 	}
 	return list
