@@ -20,6 +20,7 @@ type Decoder struct {
 	undecoded []Undecoded
 	// flaws are those of the text that are not reported.
 	flaws flaws
+	first int // among Diags, of the document that is decoded
 	// dropped counts the diagnostics beyond maxDiagnostics.
 	dropped      int
 	droppedError bool
@@ -29,6 +30,9 @@ type Decoder struct {
 	failed   int
 	tolerant bool
 }
+
+// OfDocument returns the diagnostics of the document that is decoded, those of the parser included.
+func (d *Decoder) OfDocument() diag.List { return d.Diags[d.first:] }
 
 // At returns the position of n in its file.
 func (d *Decoder) At(n *Node) diag.Position {

@@ -33,6 +33,7 @@ func (d *Decoder) decode(n *Node) {
 		d.reportFlaws(n, "items")
 		d.list(n)
 	case ours:
+		d.first = len(d.Diags)
 		d.reportFlaws(n, "")
 		before := len(d.Out)
 		d.decodeOurs(n)

@@ -81,7 +81,7 @@ func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, 
 	if identified {
 		d.Out = append(d.Out, out)
 	}
-	twice := renameCodes(d, n, before)
+	twice := renameCodes(d.OfDocument())
 	if policy, ok := out.(*InheritedPolicy); ok {
 		policy.Mistaken = twice || d.Diags[before:].HasErrors()
 	}
@@ -91,14 +91,14 @@ func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, 
 // are one and the same, and a key that is there twice is a duplicate like others.
 // The parser reports keys before the family is known: the result says whether it
 // did.
-func renameCodes(d *syntax.Decoder, n *syntax.Node, before int) (twice bool) {
-	for i := range d.Diags {
-		g := &d.Diags[i]
+func renameCodes(list diag.List) (twice bool) {
+	for i := range list {
+		g := &list[i]
 		switch {
-		case g.Code == diag.YAML && g.Line >= n.Line && strings.HasPrefix(g.Message, "duplicate key "):
+		case g.Code == diag.YAML && strings.HasPrefix(g.Message, "duplicate key "):
 			g.Code = diag.Duplicate
 			twice = true
-		case i >= before && (g.Code == diag.WrongType || g.Code == diag.BadValue):
+		case g.Code == diag.WrongType || g.Code == diag.BadValue:
 			g.Code = diag.Value
 		}
 	}
