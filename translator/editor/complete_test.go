@@ -68,6 +68,8 @@ func TestComplete(t *testing.T) {
 		{"fields of a mapping in braces", binding + "roleRef: {kind: Role, n|", "name", true},
 		{"fields of an item", binding + "subjects:\n- kind: User\n  n|", "name,namespace", true},
 		{"fields of an item in braces", binding + "subjects: [{kind: User}, {n|", "name,namespace", true},
+		{"fields of an item in braces after a list", deny + "spec:\n  rules:\n    - {verbs: [get], apiG|", "apiGroups", true},
+		{"a value of an item in braces", binding + "subjects:\n  - {name: a, kind: Us|", "User", false},
 		{"fields of a new item", deny + "spec:\n  rules:\n    - ver|", "verbs", true},
 		{"of an unknown document", "|", "apiVersion,kind,metadata", true},
 		{"a role", binding + "roleRef:\n  kind: Role\n  name: |", "reader", false},

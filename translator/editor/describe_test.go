@@ -15,6 +15,7 @@ func TestDescribe(t *testing.T) {
 		{"the begin of a name", head + "  |precedence: 1\n", "Policies with a lower number"},
 		{"a value", head + "  precedence: 1|0\n", "Policies with a lower number"},
 		{"an item", head + "  rules:\n  - verbs: [g|et]\n", "Verbs as Kubernetes has them"},
+		{"a field of an item in braces", head + "  rules:\n  - {verbs: [get], resour|ces: [secrets]}\n", "Resources in the plural"},
 		{"an item of lines", head + "  rules:\n  - resources:\n    - se|crets\n", "Resources in the plural"},
 		{"an unknown field", head + "  preced|ance: 1\n", ""},
 		{"another kind", "kind: Deployment\napiVersion: apps/v1\nspec:\n  repl|icas: 1\n", ""},

@@ -79,8 +79,9 @@ func descend(p *place, stack []level, line string, isLast bool) []level {
 		indent += len(text) - len(rest)
 		text = rest
 	}
+	isFlow := strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 	name, value, isField := strings.Cut(text, ":")
-	if isField && (value == "" || value[0] == ' ') {
+	if isField && !isFlow && (value == "" || value[0] == ' ') {
 		name = scalar(name)
 		stack[len(stack)-1].values[name] = scalar(value)
 		if isLast {
@@ -90,7 +91,7 @@ func descend(p *place, stack []level, line string, isLast bool) []level {
 	}
 	if isLast {
 		p.inFlow(stack, text)
-		if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		if !isFlow {
 			p.isKey, p.siblings = true, stack[len(stack)-1].values
 		}
 	}

@@ -134,8 +134,9 @@ func (s *server) publish(c *jsonrpc2.Conn, a *editor.Analysis, list diag.List, e
 			byFile[file] = nil
 		}
 	}
+	files := textsOf(a)
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
-		diagnostics := s.diagnostics(a, file, byFile[file])
+		diagnostics := s.diagnostics(files, file, byFile[file])
 		text, err := json.Marshal(diagnostics)
 		if err != nil || s.published[file] == string(text) {
 			continue
@@ -167,8 +168,8 @@ func (s *server) version(file string, edits int) *int {
 }
 
 // diagnostics converts those of one file.
-func (s *server) diagnostics(a *editor.Analysis, file string, list diag.List) []diagnostic {
-	text := linesOf(string(a.Content(file)))
+func (s *server) diagnostics(files *texts, file string, list diag.List) []diagnostic {
+	text := files.lines(file)
 	out := make([]diagnostic, 0, len(list))
 	for _, d := range list {
 		severity := severityError
@@ -181,7 +182,7 @@ func (s *server) diagnostics(a *editor.Analysis, file string, list diag.List) []
 		}
 		one := diagnostic{Range: text.span(d.Position, d.Length), Severity: severity, Code: string(d.Code), Source: "writ", Message: message}
 		for _, r := range d.Related {
-			if at, ok := s.location(a, editor.Range{Position: r.Position, Length: 1}); ok {
+			if at, ok := s.location(files, editor.Range{Position: r.Position, Length: 1}); ok {
 				one.Related = append(one.Related, related{at, r.Message})
 			}
 		}
@@ -191,10 +192,10 @@ func (s *server) diagnostics(a *editor.Analysis, file string, list diag.List) []
 }
 
 // location returns where a range is, and whether it is in a file of the directory.
-func (s *server) location(a *editor.Analysis, r editor.Range) (location, bool) {
-	content := a.Content(r.File)
-	if content == nil {
+func (s *server) location(files *texts, r editor.Range) (location, bool) {
+	text := files.lines(r.File)
+	if text == nil {
 		return location{}, false
 	}
-	return location{s.uri(r.File), linesOf(string(content)).span(r.Position, r.Length)}, true
+	return location{s.uri(r.File), text.span(r.Position, r.Length)}, true
 }

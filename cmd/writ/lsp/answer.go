@@ -84,8 +84,9 @@ func (s *server) references(a *editor.Analysis, file string, p *placeParams) any
 
 func (s *server) locations(a *editor.Analysis, ranges []editor.Range) any {
 	out := make([]location, 0, len(ranges))
+	files := textsOf(a)
 	for _, r := range ranges {
-		if l, ok := s.location(a, r); ok {
+		if l, ok := s.location(files, r); ok {
 			out = append(out, l)
 		}
 	}
@@ -143,7 +144,8 @@ var replacement = regexp.MustCompile(`did you mean "([^"]+)"\?`)
 
 // codeActions returns a replacement for each diagnostic in a range whose hint names one.
 func (s *server) codeActions(a *editor.Analysis, file string, p *placeParams) any {
-	text := linesOf(string(a.Content(file)))
+	files := textsOf(a)
+	text := files.lines(file)
 	actions := []codeAction{}
 	for _, d := range a.List {
 		named := replacement.FindStringSubmatch(d.Hint)
@@ -162,7 +164,7 @@ func (s *server) codeActions(a *editor.Analysis, file string, p *placeParams) an
 		}
 		edit := textEdit{text.span(diag.Position{Line: d.Line, Column: from + 1}, length), named[1]}
 		actions = append(actions, codeAction{
-			Title: "Replace with " + strconv.Quote(named[1]), Kind: "quickfix", Diagnostics: s.diagnostics(a, file, diag.List{d}),
+			Title: "Replace with " + strconv.Quote(named[1]), Kind: "quickfix", Diagnostics: s.diagnostics(files, file, diag.List{d}),
 			Edit: workspaceEdit{Changes: map[string][]textEdit{s.uri(file): {edit}}},
 		})
 	}

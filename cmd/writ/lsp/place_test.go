@@ -2,9 +2,11 @@ package lsp
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -82,6 +84,28 @@ func TestSymbolsAndHolders(t *testing.T) {
 		if got := encoded(t, s.hover(a, "a.yaml", &placeParams{Position: position{line, column + 1}})); !strings.Contains(got, "ann") || !strings.Contains(got, "in namespace shop, by RoleBinding shop/ann") {
 			t.Errorf("line %d: got %s, want who holds the role", line, got)
 		}
+	}
+}
+
+// The work for an answer is that for the text and that for each place, not their product.
+func TestManyPlacesOfOneFile(t *testing.T) {
+	role, binding, _ := strings.Cut(typed, "---\n")
+	const count = 1000
+	var text strings.Builder
+	text.WriteString(role)
+	for i := range count {
+		text.WriteString("---\n" + strings.Replace(binding, "name: ann,", fmt.Sprintf("name: ann-%d,", i), 1))
+	}
+	s, a := analysed(t, text.String())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	places, _ := s.references(a, "a.yaml", &placeParams{Position: position{2, 17}}).([]location)
+	runtime.ReadMemStats(&after)
+	if len(places) != count {
+		t.Errorf("got %d places, want %d", len(places), count)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 50*uint64(text.Len()) {
+		t.Errorf("the answer took %d bytes for a text of %d", took, text.Len())
 	}
 }
 

@@ -6,12 +6,32 @@ import (
 	"unicode/utf8"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/editor"
 )
 
 // lines are the lines of a text, without their ends.
 type lines []string
 
 func linesOf(text string) lines { return strings.Split(text, "\n") }
+
+// texts are the files of an analysis in lines. A file is split once, however many places of it one
+// answer has.
+type texts struct {
+	of     *editor.Analysis
+	byFile map[string]lines
+}
+
+func textsOf(a *editor.Analysis) *texts { return &texts{a, make(map[string]lines)} }
+
+// lines returns the lines of a file, nil if the directory does not have it.
+func (t *texts) lines(file string) lines {
+	split, isKnown := t.byFile[file]
+	if content := t.of.Content(file); !isKnown && content != nil {
+		split = linesOf(string(content))
+		t.byFile[file] = split
+	}
+	return split
+}
 
 func (l lines) at(line int) string {
 	if line < 0 || line >= len(l) {
