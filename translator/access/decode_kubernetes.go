@@ -152,16 +152,14 @@ func decodeKubernetesRoleRef(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesB
 }
 
 func decodeKubernetesRoleKind(d *syntax.Decoder, kind *syntax.Node, binding string) bool {
-	switch {
-	case kind.Value == "ClusterRole" || kind.Value == "Role" && binding == "RoleBinding":
-		return true
-	case kind.Value == "Role":
-		d.Fail(kind, diag.BadValue, "bind a ClusterRole, or use a RoleBinding", "a ClusterRoleBinding to kind \"Role\"")
-	default:
-		hint := "write Role or ClusterRole"
-		d.Fail(kind, diag.BadValue, hint, "roleRef.kind %s is not known", syntax.Quote(kind.Value))
+	if binding == "RoleBinding" {
+		return d.CheckOneOf(kind, "roleRef.kind", "Role", "ClusterRole")
 	}
-	return false
+	if kind.Value == "Role" {
+		d.Fail(kind, diag.BadValue, "bind a ClusterRole, or use a RoleBinding", "a ClusterRoleBinding to kind \"Role\"")
+		return false
+	}
+	return d.CheckOneOf(kind, "roleRef.kind", "ClusterRole")
 }
 
 // decodeKubernetesSubject decodes one subject into the binding's users or groups.
@@ -194,15 +192,12 @@ func decodeKubernetesSubject(d *syntax.Decoder, n *syntax.Node, b *KubernetesBin
 
 // checkSubjectGroup checks the kind of a subject and the group that goes with it.
 func checkSubjectGroup(d *syntax.Decoder, kind, group *syntax.Node) bool {
-	want := kubernetesGroup
-	switch kind.Value {
-	case "User", "Group":
-	case "ServiceAccount":
-		want = ""
-	default:
-		hint := diag.Meant(kind.Value, []string{"User", "Group", "ServiceAccount"}, "write User, Group or ServiceAccount")
-		d.Fail(kind, diag.BadValue, hint, "subject kind %s is not known", syntax.Quote(kind.Value))
+	if !d.CheckOneOf(kind, "subject kind", "User", "Group", "ServiceAccount") {
 		return false
+	}
+	want := kubernetesGroup
+	if kind.Value == "ServiceAccount" {
+		want = ""
 	}
 	if group != nil && group.Value != "" && group.Value != want {
 		hint := "leave it out"

@@ -147,9 +147,12 @@ func (s *Shared) values(nodes []*Node) []string {
 // Examples states some values that n may be, for editors.
 func (d *Decoder) Examples(n *Node, values []string) { d.Observer.note(n, Words{Examples: values}) }
 
+// Only states all values that n may be, for editors. The caller reports others.
+func (d *Decoder) Only(n *Node, known []string) { d.Observer.note(n, Words{Only: known}) }
+
 // CheckOneOf reports a value that is not one of the known values, and whether it is.
 func (d *Decoder) CheckOneOf(n *Node, name string, known ...string) bool {
-	d.Observer.note(n, Words{Only: known})
+	d.Only(n, known)
 	if slices.Contains(known, n.Value) {
 		return true
 	}

@@ -86,6 +86,7 @@ func (d *Decoder) requirement(n *Node) (Requirement, bool) {
 // checkOperator reports an unknown operator or a wrong number of values. It returns
 // whether both are valid.
 func (d *Decoder) checkOperator(c *Cursor, operator *Node, count int) bool {
+	d.Only(operator, selectorOperators)
 	switch operator.Value {
 	case "In", "NotIn":
 		if count == 0 {

@@ -131,6 +131,9 @@ func (r *ruleReader) compare(c *syntax.Cursor) *tables.Comparison {
 	if value != nil {
 		out.Value = value.Value
 	}
+	if operator != nil {
+		r.d.Only(operator, comparisons)
+	}
 	switch {
 	case operator == nil:
 	case !slices.Contains(comparisons, operator.Value):

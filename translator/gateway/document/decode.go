@@ -141,10 +141,11 @@ func decodeInstant(d *syntax.Decoder, n *syntax.Node, name string) *time.Time {
 // meaning; anything else is reported with the code. Without one of them it returns other.
 func readWord(c *syntax.Cursor, name string, code diag.Code, other string, words ...string) string {
 	n := c.Text(name)
-	switch {
-	case n == nil:
+	if n == nil {
 		return other
-	case slices.Contains(words, n.Value):
+	}
+	c.Decoder.Only(n, words)
+	if slices.Contains(words, n.Value) {
 		return n.Value
 	}
 	hint := diag.Meant(n.Value, words, "write "+strings.Join(words, " or "))
