@@ -30,6 +30,9 @@ func lower(r *resolution) (*tables.Gateway, diag.List) {
 	slices.SortFunc(g.routes, func(a, b resolvedRoute) int {
 		return compareNamesAndKinds(&a.Document.Header, &b.Document.Header)
 	})
+	for i := range g.routes {
+		g.hosts = append(g.hosts, hostnamesOf(g.routes[i].Document.Hostnames))
+	}
 	g.attach(r.InheritedPolicies)
 	g.objects()
 	g.paths()
@@ -51,6 +54,7 @@ type lowerer struct {
 
 	gateways []*document.Gateway // by namespace/name, as in out
 	routes   []resolvedRoute     // by namespace/name, as in out
+	hosts    []hostnames         // of routes
 	index    map[*document.Gateway]int
 
 	policies []*inherited // by kind, namespace and name
@@ -58,6 +62,7 @@ type lowerer struct {
 	folds    map[foldKey]int // index of a fold
 	folded   []*fold         // in the order they are first referred to
 	size     int             // rules in force and lost of all folds
+	tooMany  bool            // paths, which is reported
 }
 
 // compareNames compares NAMESPACE/NAME as one text, as the Gateway API does.
@@ -157,11 +162,13 @@ func compareAges(a, b *time.Time) int {
 	return a.Compare(*b)
 }
 
-// maxPaths and maxEffective bound what a few documents can ask for: paths are routes
-// times rules times listeners, and every set of policies has its rules once more.
+// These bound what a few documents can ask for: paths are routes times rules times listeners, every
+// set of policies has its rules once more, and a listener has the matches of a route for each
+// hostname that they have in common.
 const (
 	maxPaths     = 1_000_000
 	maxEffective = 2_000_000
+	maxMatches   = 2_000_000
 )
 
 // paths enters every way traffic can take, in order.
@@ -174,10 +181,12 @@ func (g *lowerer) paths() {
 			on[at] = append(on[at], i)
 		}
 	}
+	matches := 0 // of all listeners and hostnames
 	for i, d := range g.gateways {
 		for j := range d.Listeners {
 			for _, route := range on[address{i, j}] {
-				if len(g.out.Paths) > maxPaths || g.size > maxEffective {
+				matches += g.matchesOf(route) * len(g.hosts[route].common(d.Listeners[j].Hostname))
+				if len(g.out.Paths) > maxPaths || g.size > maxEffective || matches > maxMatches {
 					g.tooManyPaths(d)
 					return
 				}
@@ -189,12 +198,21 @@ func (g *lowerer) paths() {
 	}
 }
 
+func (g *lowerer) matchesOf(route int) (count int) {
+	rules := g.routes[route].Document.Rules
+	for i := range rules {
+		count += len(rules[i].Matches)
+	}
+	return count
+}
+
 func (g *lowerer) tooManyPaths(d *document.Gateway) {
+	g.tooMany = true
 	g.list.Add(diag.Diagnostic{
 		Position: d.At,
 		Code:     diag.PathLimit,
-		Message:  fmt.Sprintf("the paths of Gateway %s/%s and those before it are too many, or the rules in force on them", d.Namespace, d.Name),
-		Hint:     "attach fewer routes to fewer listeners, or split the directory",
+		Message:  fmt.Sprintf("the paths of Gateway %s/%s and those before it are too many, or the rules in force or the hostnames on them", d.Namespace, d.Name),
+		Hint:     "attach fewer routes to fewer listeners, list fewer hostnames, or split the directory",
 	})
 }
 

@@ -25,7 +25,9 @@ func (g *lowerer) checks() {
 			f.declaredAbove(above)
 		}
 	}
-	g.conflicts()
+	if !g.tooMany {
+		g.conflicts()
+	}
 	for _, p := range g.policies {
 		g.unsets(p, above[p])
 		g.withoutEffect(p)

@@ -49,15 +49,19 @@ func (g *lowerer) claims(listener *document.Listener, routes []int) map[string]m
 	claims := make(map[string]map[string][]int)
 	for _, i := range routes {
 		d := g.routes[i].Document
-		for _, host := range commonHosts(listener.Hostname, d.Hostnames) {
-			for r := range d.Rules {
-				for m := range d.Rules[r].Matches {
-					key := host + " " + matchKey(&d.Rules[r].Matches[m])
-					if claims[key] == nil {
-						claims[key] = make(map[string][]int)
-					}
-					claims[key][d.Namespace] = append(claims[key][d.Namespace], i)
+		var keys []string
+		for r := range d.Rules {
+			for m := range d.Rules[r].Matches {
+				keys = append(keys, matchKey(&d.Rules[r].Matches[m]))
+			}
+		}
+		for _, host := range g.hosts[i].common(listener.Hostname) {
+			for _, match := range keys {
+				key := host + " " + match
+				if claims[key] == nil {
+					claims[key] = make(map[string][]int)
 				}
+				claims[key][d.Namespace] = append(claims[key][d.Namespace], i)
 			}
 		}
 	}
@@ -110,7 +114,7 @@ func (g *lowerer) contestKinds(hostname string, routes []int, rivals []map[int]b
 		if byKind[d.Kind] == nil {
 			byKind[d.Kind] = make(map[string]map[string][]int)
 		}
-		for _, host := range commonHosts(hostname, d.Hostnames) {
+		for _, host := range g.hosts[i].common(hostname) {
 			if byKind[d.Kind][host] == nil {
 				byKind[d.Kind][host] = make(map[string][]int)
 			}

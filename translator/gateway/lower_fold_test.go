@@ -186,3 +186,19 @@ func TestPathsAreBounded(t *testing.T) {
 		t.Errorf("got %v, want one %s in g.yaml", list, diag.PathLimit)
 	}
 }
+
+// So can listeners times hostnames, of a single rule.
+func TestHostnamesOfPathsAreBounded(t *testing.T) {
+	gateway := &document.Gateway{Header: syntax.Header{Kind: tables.KindGateway, Name: "g", At: diag.Position{File: "g.yaml", Line: 2}}}
+	route := &document.Route{Header: syntax.Header{Kind: tables.KindHTTPRoute, Name: "r"}, Rules: []document.RouteRule{{Matches: make([]document.RouteMatch, 1)}}}
+	r := resolvedRoute{Document: route}
+	for i := range 1500 {
+		gateway.Listeners = append(gateway.Listeners, document.Listener{Name: syntax.Text{Value: fmt.Sprint(i)}})
+		route.Hostnames = append(route.Hostnames, fmt.Sprintf("h%d.example.com", i))
+		r.Listeners = append(r.Listeners, attachment{Gateway: gateway, Listener: i})
+	}
+	_, list := lower(&resolution{Gateways: []*document.Gateway{gateway}, Routes: []resolvedRoute{r}})
+	if len(list) != 1 || list[0].Code != diag.PathLimit {
+		t.Errorf("got %v, want one %s", list, diag.PathLimit)
+	}
+}

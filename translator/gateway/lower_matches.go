@@ -52,9 +52,13 @@ func OrderRoutes(t *tables.Gateway) map[[2]int]*ListenerTable {
 			}
 		}
 	}
+	hosts := make([]hostnames, len(t.Routes))
+	for i := range t.Routes {
+		hosts[i] = hostnamesOf(t.Routes[i].Hostnames)
+	}
 	for i := range t.Paths {
 		p := &t.Paths[i]
-		all[[2]int{p.Gateway, p.Listener}].add(t, p)
+		all[[2]int{p.Gateway, p.Listener}].add(t, p, hosts[p.Route])
 	}
 	for _, listener := range all {
 		numberAll(listener.Matches)
@@ -62,8 +66,8 @@ func OrderRoutes(t *tables.Gateway) map[[2]int]*ListenerTable {
 	return all
 }
 
-// add adds a path through the listener.
-func (l *ListenerTable) add(t *tables.Gateway, p *tables.GatewayPath) {
+// add adds a path through the listener, of a route with hostnames.
+func (l *ListenerTable) add(t *tables.Gateway, p *tables.GatewayPath, hosts hostnames) {
 	route := &t.Routes[p.Route]
 	target := t.RuleName(*p)
 	policy := ""
@@ -72,7 +76,7 @@ func (l *ListenerTable) add(t *tables.Gateway, p *tables.GatewayPath) {
 	}
 	l.Paths[target] = policy
 	matches := l.Matches[route.Kind]
-	for _, host := range commonHosts(t.Gateways[p.Gateway].Listeners[p.Listener].Hostname, route.Hostnames) {
+	for _, host := range hosts.common(t.Gateways[p.Gateway].Listeners[p.Listener].Hostname) {
 		for i, m := range route.Rules[p.Rule].Matches {
 			m.GRPC = cmp.Or(m.GRPC, new(tables.GatewayGRPCMethod))
 			matches[host] = append(matches[host], RouteMatch{
@@ -179,43 +183,4 @@ func emptiness(text string) int {
 		return 1
 	}
 	return 0
-}
-
-// hasCommonHost reports whether some host matches a listener's hostname and one of a
-// route's. No hostname matches every host.
-func hasCommonHost(listener string, route []string) bool {
-	if listener == "" || len(route) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(route, func(host string) bool {
-		return host == "" || within(listener, host) || within(host, listener)
-	})
-}
-
-// within reports whether pattern matches all hosts that host matches.
-func within(pattern, host string) bool {
-	if pattern == host {
-		return true
-	}
-	suffix, wildcard := strings.CutPrefix(pattern, "*")
-	host = strings.TrimPrefix(host, "*")
-	return wildcard && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
-}
-
-// commonHosts returns the hostnames for which traffic on a listener reaches a route: of
-// two that match the same hosts, the more specific one. An empty name is every host.
-func commonHosts(listener string, route []string) []string {
-	if len(route) == 0 {
-		return []string{listener}
-	}
-	common := make(map[string]bool)
-	for _, host := range route {
-		switch {
-		case listener == "" || within(listener, host):
-			common[host] = true
-		case host == "" || within(host, listener):
-			common[listener] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(common))
 }

@@ -9,47 +9,6 @@ import (
 	"github.com/writ-policy/writ/translator/gateway/document"
 )
 
-// hostSet is a set of hostnames that finds those which have a host in common with
-// another one. The zero value is not usable.
-type hostSet struct {
-	names map[string]bool
-	above map[string]bool // names, and the wildcards that contain one of them
-}
-
-func newHostSet() *hostSet {
-	return &hostSet{names: make(map[string]bool), above: make(map[string]bool)}
-}
-
-func (s *hostSet) add(host string) {
-	s.names[host] = true
-	for _, name := range containing(host) {
-		s.above[name] = true
-	}
-}
-
-// meets reports whether a host has one of the names and this one.
-func (s *hostSet) meets(host string) bool {
-	return s.above[host] || slices.ContainsFunc(containing(host), func(name string) bool { return s.names[name] })
-}
-
-// containing are the hostnames that contain a hostname: itself, wildcards, and the empty
-// one, which is every host.
-func containing(host string) []string {
-	names := []string{host}
-	for rest := strings.TrimPrefix(host, "*."); ; {
-		_, suffix, found := strings.Cut(rest, ".")
-		if !found {
-			break
-		}
-		names = append(names, "*."+suffix)
-		rest = suffix
-	}
-	if host != "" {
-		names = append(names, "")
-	}
-	return names
-}
-
 // listenerRoutes are the routes of one namespace on a listener.
 type listenerRoutes struct {
 	at        attachment
@@ -94,7 +53,7 @@ func (r *resolver) detachOtherKinds(at attachment, routes []int) {
 	taken := make(map[string]*hostSet) // by kind
 	for _, i := range routes {
 		route := &r.out.Routes[i]
-		hosts := commonHosts(at.Gateway.Listeners[at.Listener].Hostname, route.Document.Hostnames)
+		hosts := hostnamesOf(route.Document.Hostnames).common(at.Gateway.Listeners[at.Listener].Hostname)
 		refused := ""
 		for kind, names := range taken {
 			if kind != route.Document.Kind && slices.ContainsFunc(hosts, names.meets) {

@@ -23,14 +23,14 @@ func (r *resolver) routes() {
 	selectors := make(map[*document.Listener]labels.Selector)
 	for _, d := range r.routeDocuments {
 		route := resolvedRoute{Document: d}
-		seen := make(map[attachment]bool)
+		seen, hosts := make(map[attachment]bool), hostnamesOf(d.Hostnames)
 		for i := range d.Parents {
 			parent := &d.Parents[i]
 			if parent.Kind.Value != tables.KindGateway {
 				r.otherParent(cycles, d, parent)
 				continue
 			}
-			for _, a := range r.parent(d, parent, selectors) {
+			for _, a := range r.parent(d, parent, hosts, selectors) {
 				if !seen[a] {
 					seen[a] = true
 					route.Listeners = append(route.Listeners, a)
@@ -43,7 +43,9 @@ func (r *resolver) routes() {
 }
 
 // parent is the listeners that a parentRef puts a route on.
-func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []attachment {
+func (r *resolver) parent(
+	d *document.Route, p *document.ParentRef, hosts hostnames, selectors map[*document.Listener]labels.Selector,
+) []attachment {
 	id := directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}
 	gateway, ok := r.Find(id).(*document.Gateway)
 	if !ok {
@@ -59,7 +61,7 @@ func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors ma
 			continue
 		}
 		named = true
-		refused := r.refusal(gateway, l, d, selectors)
+		refused := r.refusal(gateway, l, d, hosts, selectors)
 		if p.Port != 0 && p.Port != l.Port {
 			refused = fmt.Sprintf("its port is %d", l.Port)
 		}
@@ -82,7 +84,7 @@ func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors ma
 
 // refusal returns the reason why a listener does not accept a route, or "" if it does.
 func (r *resolver) refusal(
-	g *document.Gateway, l *document.Listener, d *document.Route, selectors map[*document.Listener]labels.Selector,
+	g *document.Gateway, l *document.Listener, d *document.Route, hosts hostnames, selectors map[*document.Listener]labels.Selector,
 ) string {
 	switch {
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
@@ -95,8 +97,8 @@ func (r *resolver) refusal(
 		return fmt.Sprintf("it allows routes of its own namespace %q only; say allowedRoutes: {namespaces: {from: All}} for others", g.Namespace)
 	case l.From == "Selector" && !r.selects(l, d.Namespace, selectors):
 		return fmt.Sprintf("its selector does not fit namespace %q", d.Namespace)
-	case !hasCommonHost(l.Hostname, d.Hostnames):
-		return fmt.Sprintf("its hostname is %q, the route's are %s", l.Hostname, strings.Join(d.Hostnames, ", "))
+	case !hosts.meet(l.Hostname):
+		return fmt.Sprintf("its hostname is %q, the route's are %s", l.Hostname, hosts)
 	}
 	return ""
 }
