@@ -92,7 +92,7 @@ func checkExpected(c *syntax.Cursor, what string, n *syntax.Node, known members)
 	}
 }
 
-// checkSearched reports texts to search for that are none, or that every text contains.
+// checkSearched reports what cannot be searched for, and texts that every text contains.
 func checkSearched(c *syntax.Cursor, key string, n *syntax.Node) {
 	texts := []*syntax.Node{n}
 	if n.Type == syntax.List {

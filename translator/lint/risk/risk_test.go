@@ -93,9 +93,9 @@ func TestPowersOfARule(t *testing.T) {
 	}
 }
 
-// The verbs exec and proxy of an Origin rule match requests of any verb for some subresources, which
-// is no wildcard.
-func TestStreamsAreNoWildcards(t *testing.T) {
+// The verbs exec and proxy of an Origin rule match requests of any verb for some subresources. They
+// are not reported as wildcards.
+func TestStreamsBesideWildcards(t *testing.T) {
 	for _, row := range []struct {
 		verbs string
 		want  bool
