@@ -150,9 +150,6 @@ var secrets = []*regexp.Regexp{
 // mask returns the line with an asterisk for each character of what may be a secret.
 // Excerpts are shown in logs of builds, to readers that the document is not for.
 func mask(line []byte) []byte {
-	if !utf8.Valid(line) {
-		return line
-	}
 	for _, pattern := range secrets {
 		var out []byte
 		kept := 0

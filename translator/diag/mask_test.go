@@ -9,6 +9,7 @@ func TestMask(t *testing.T) {
 		`  value: Bearer abc`:                                       `  value: Bearer ***`,
 		`client_secret: 'é b'`:                                      `client_secret: *****`,
 		`"x-api-key": "k"`:                                          `"x-api-key": ***`,
+		"password: h\xffter2":                                       "password: ******",
 		`password: abc # why`:                                       `password: ****# why`,
 		`sharedSecretRef: {name: ref, key: k}`:                      `sharedSecretRef: {name: ref, key: k}`,
 		`resources: [secrets, tokens]`:                              `resources: [secrets, tokens]`,
