@@ -2,10 +2,12 @@ package syntax
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	"sigs.k8s.io/yaml"
 
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
@@ -117,7 +119,8 @@ func (c *Cursor) Labels(name string) map[string]string {
 	}
 	out := make(map[string]string, len(inner.Node.Fields))
 	for _, f := range inner.Node.Fields {
-		c.Decoder.CheckForm(f.Key, diag.BadValue, "label", content.IsLabelKey(f.Key.Value))
+		key := c.Decoder.labelKey(f.Key)
+		c.Decoder.CheckForm(f.Key, diag.BadValue, "label", content.IsLabelKey(key))
 		switch f.Value.Type {
 		case String:
 			c.Decoder.CheckForm(f.Value, diag.BadValue, "label value", content.IsLabelValue(f.Value.Value))
@@ -127,13 +130,36 @@ func (c *Cursor) Labels(name string) map[string]string {
 			continue
 		}
 		if f.Value.Type == null {
-			out[f.Key.Value] = ""
+			out[key] = ""
 			continue
 		}
-		out[f.Key.Value] = f.Value.Value
+		out[key] = f.Value.Value
 	}
 	return out
 }
+
+// labelKey returns the key of a label as Kubernetes reads it, whose parser follows YAML 1.1: on is
+// "true" there, and 010 is "8". It warns of a key that is read as another text.
+func (d *Decoder) labelKey(n *Node) string {
+	if n.Quoted || !mayBeOther.MatchString(n.Value) {
+		return n.Value
+	}
+	var read map[string]string
+	if err := yaml.Unmarshal([]byte(n.Value+": x"), &read); err != nil || len(read) != 1 {
+		return n.Value
+	}
+	for key := range read {
+		if key != n.Value {
+			d.Warn(n, diag.BadValue, "write "+Quote(n.Value)+" in quotes, or "+Quote(key),
+				"Kubernetes reads the label %s as %s", Quote(n.Value), Quote(key))
+		}
+		return key
+	}
+	return n.Value
+}
+
+// mayBeOther matches keys that are a number or a truth value in YAML 1.1.
+var mayBeOther = regexp.MustCompile(`^(?i:[-+.0-9][-+.0-9a-fox_]*|y|n|yes|no|on|off|true|false)$`)
 
 // CheckReferredName is CheckName for an optional field, which must not be empty if it is
 // present.
