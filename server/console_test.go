@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -90,6 +91,67 @@ func TestPageIsLogged(t *testing.T) {
 		if text := log.String(); strings.Contains(text, `msg="page: `+r.url+`/page/"`) != want || strings.Contains(text, "page: ") != want {
 			t.Errorf("--page %s: got the log\n%s", mode, text)
 		}
+	}
+}
+
+// A stream of events ends with the token or the session that opened it.
+func TestStreamsEndWithTheirCallers(t *testing.T) {
+	h := newHouse(t)
+	const tokens = "one,olga,1,ops\ntwo,olga,2,ops\n"
+	h.config.Callers.Tokens, h.config.Callers.Auditors = h.write("tokens.csv", tokens), []string{"ops"}
+	r := h.run()
+	r.eventually("ready", r.isReady)
+	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	open := func(token string, cookies ...*http.Cookie) <-chan error {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/v1/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cookie := range cookies {
+			request.AddCookie(cookie)
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		response, err := r.client.Do(request)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("got %v, %v", response, err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			defer response.Body.Close()
+			_, err := io.Copy(io.Discard, response.Body)
+			ended <- err
+		}()
+		return ended
+	}
+	signIn, err := r.client.PostForm(r.url+"/page/sign-in", url.Values{"token": {"two"}})
+	if err != nil || len(signIn.Cookies()) != 1 {
+		t.Fatalf("sign in: got %v, %v", signIn, err)
+	}
+	signIn.Body.Close()
+	byToken, other, bySession := open("one"), open("two"), open("", signIn.Cookies()...)
+	h.write("tokens.csv", strings.ReplaceAll(tokens, "one,olga,1", "new,olga,1"))
+	if err := <-byToken; err != nil {
+		t.Errorf("the stream of the token that was removed: got %v", err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/page/sign-out", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.AddCookie(signIn.Cookies()[0])
+	signOut, err := r.client.Do(request)
+	if err != nil || signOut.StatusCode != http.StatusSeeOther {
+		t.Fatalf("sign out: got %v, %v", signOut, err)
+	}
+	signOut.Body.Close()
+	if err := <-bySession; err != nil {
+		t.Errorf("the stream of the session that has ended: got %v", err)
+	}
+	select {
+	case err := <-other:
+		t.Errorf("the stream of another token has ended: %v", err)
+	default:
 	}
 }
 

@@ -100,6 +100,20 @@ type Caller struct {
 	Groups  []string
 }
 
+type signInKey struct{}
+
+// WithSignIn returns a context of a request whose credentials are those of a session. holds
+// reports whether the session has not ended.
+func WithSignIn(ctx context.Context, holds func() bool) context.Context {
+	return context.WithValue(ctx, signInKey{}, holds)
+}
+
+// IsSignedIn reports whether the session of a request has not ended; true without a session.
+func IsSignedIn(ctx context.Context) bool {
+	holds, ok := ctx.Value(signInKey{}).(func() bool)
+	return !ok || holds()
+}
+
 // Reason is why a question is not answered.
 type Reason int
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/lists"
 	"github.com/writ-policy/writ/server/metrics"
 )
@@ -96,7 +97,9 @@ func (a *API) watch(w http.ResponseWriter, r *http.Request, q *query, f *form) *
 	if seconds := q.options.TimeoutSeconds; seconds != nil && *seconds > 0 {
 		lasts = min(time.Duration(min(*seconds, 1<<30))*time.Second, 2*watchTime)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), lasts)
+	admitted, end := a.Service.WhileAdmitted(r, auth.Authenticated, nil)
+	defer end()
+	ctx, cancel := context.WithTimeout(admitted, lasts)
 	defer cancel()
 	if refused := s.begin(); refused != nil {
 		s.fail(refused)

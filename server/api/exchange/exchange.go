@@ -226,7 +226,7 @@ func (s *Service) Admit(w http.ResponseWriter, r *http.Request, role auth.Role) 
 	case isUndeclared(r):
 		return r, undeclared
 	}
-	caller, err := s.Rule.Admit(r.Context(), auth.Credentials{Authorization: r.Header["Authorization"], TLS: r.TLS, Header: r.Header}, role)
+	caller, err := s.Rule.Admit(r.Context(), credentialsOf(r), role)
 	switch {
 	case err == nil && caller == nil:
 		return r, nil
@@ -243,4 +243,8 @@ func (s *Service) Admit(w http.ResponseWriter, r *http.Request, role auth.Role) 
 		w.Header().Set("Connection", "close")
 	}
 	return r, Unauthorized
+}
+
+func credentialsOf(r *http.Request) auth.Credentials {
+	return auth.Credentials{Authorization: r.Header["Authorization"], TLS: r.TLS, Header: r.Header}
 }

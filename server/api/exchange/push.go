@@ -1,12 +1,49 @@
 package exchange
 
 import (
+	"context"
 	"net/http"
 	"time"
+
+	"github.com/writ-policy/writ/server/auth"
 )
 
 // WriteWithin is how long a client may take to read a piece of a stream.
 const WriteWithin = 10 * time.Second
+
+// admitEvery is how often the sender of a request is admitted again whose answer is a stream. Files
+// of tokens are read as often.
+const admitEvery = time.Second
+
+// WhileAdmitted returns the context of a request to an endpoint of a role whose answer is a stream.
+// It is done when the sender would not be admitted any more: the token is revoked or has expired,
+// the certificate is not accepted, a group is lost, or holds, if it is not nil, returns false. A
+// client that is still admitted may come back. The caller must call the function.
+func (s *Service) WhileAdmitted(r *http.Request, role auth.Role, holds func() bool) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	if s.Rule.IsOpen() {
+		return ctx, cancel
+	}
+	go func() {
+		defer cancel()
+		again := time.NewTicker(admitEvery)
+		defer again.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again.C:
+			}
+			_, err := s.Rule.Admit(ctx, credentialsOf(r), role)
+			isOver := err == nil && holds != nil && !holds()
+			if ctx.Err() == nil && (err != nil || isOver) {
+				s.Logger.InfoContext(ctx, "a stream has ended: its caller is not accepted any more", "from", r.RemoteAddr, "error", err)
+				return
+			}
+		}
+	}()
+	return ctx, cancel
+}
 
 // Push sends a piece of a stream that may be quiet for long. It returns false if the client has
 // left, or does not read the piece within WriteWithin. Afterwards the connection has no deadline

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/server/console"
 )
 
 // commentEvery is how often a stream of events has a comment if nothing else is sent, so that
@@ -21,7 +23,9 @@ func (a *API) Events(w http.ResponseWriter, r *http.Request) {
 	}
 	// A header that is not a number is that of another server: no event is repeated.
 	after, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
-	events, err := a.console.Subscribe(r.Context(), a.callerOf(r), after, query.Get("decisions") == "1")
+	ctx, end := a.service.WhileAdmitted(r, auth.Auditor, func() bool { return console.IsSignedIn(r.Context()) })
+	defer end()
+	events, err := a.console.Subscribe(ctx, a.callerOf(r), after, query.Get("decisions") == "1")
 	if err != nil {
 		a.service.Refuse(w, exchange.Problem, refusalOf(err))
 		return

@@ -115,7 +115,8 @@ func (s *sessions) authorize(r *http.Request, name string) *http.Request {
 	if token == "" {
 		return r
 	}
-	return withToken(r, token)
+	ctx := console.WithSignIn(r.Context(), func() bool { return s.token(cookie.Value) != "" })
+	return withToken(r.WithContext(ctx), token)
 }
 
 func withToken(r *http.Request, token string) *http.Request {
