@@ -35,20 +35,7 @@ spec:
 // A filter is about the cluster as a decision is: with the labels of the clusters file, where the
 // caller leaves them out. What is recorded has them, so that it is decided again as it was.
 func TestFiltersKnowTheLabelsOfClusters(t *testing.T) {
-	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{
-		Files: []source.File{source.NewFile("p.yaml", []byte(hiddenByLabel))},
-	})
-	if result == nil {
-		t.Fatal(list)
-	}
-	b, err := bundles.Build(result, bundles.BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.Activate(t.Context(), b, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := engineOf(t, hiddenByLabel)
 	var recorded events
 	_, o := endpoints(&fake{}, func(o *Options) { o.Current, o.Clusters, o.Log = serving(e), labelled{}, &recorded })
 	h := New(o)
@@ -81,3 +68,23 @@ func TestFiltersKnowTheLabelsOfClusters(t *testing.T) {
 type events []decision.Event
 
 func (l *events) Log(e decision.Event) { *l = append(*l, e) }
+
+// engineOf decides by documents.
+func engineOf(t *testing.T, documents string) *engine.Engine {
+	t.Helper()
+	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{
+		Files: []source.File{source.NewFile("p.yaml", []byte(documents))},
+	})
+	if result == nil {
+		t.Fatal(list)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Activate(t.Context(), b, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}

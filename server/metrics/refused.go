@@ -12,6 +12,7 @@ const (
 	ValuesInUse     Reason = "values_in_use"    // more values than all requests together may have
 	LargeStream     Reason = "large_stream"     // a stream that keeps more than one may
 	StreamsInUse    Reason = "streams_in_use"   // streams that keep more than all together may
+	AnswersInUse    Reason = "answers_in_use"   // answers that take more than all that are being sent may
 	ManyStreams     Reason = "many_streams"     // too many streams at a time
 	SlowMessage     Reason = "slow_message"     // a gRPC message that was not received in time
 	ReplacedMessage Reason = "replaced_message" // a gRPC message that made room for a newer one
@@ -20,7 +21,7 @@ const (
 )
 
 var reasons = []Reason{
-	LargeBody, LargeBodies, BodiesInUse, ManyValues, ValuesInUse, LargeStream, StreamsInUse, ManyStreams,
+	LargeBody, LargeBodies, BodiesInUse, ManyValues, ValuesInUse, AnswersInUse, LargeStream, StreamsInUse, ManyStreams,
 	SlowMessage, ReplacedMessage, ManyConnections, ManyWatches,
 }
 

@@ -119,7 +119,7 @@ func (a *API) handler(answer func(http.ResponseWriter, *http.Request, decision.P
 			a.Service.Refuse(w, exchange.Status, refused)
 			return
 		}
-		exchange.Write(w, http.StatusOK, exchange.JSON, text)
+		a.Service.Send(w, exchange.Status, exchange.JSON, text)
 	}
 }
 

@@ -22,6 +22,7 @@ var buffers = sync.Pool{New: func() any { return &buffer{answer: make([]byte, 0,
 type buffer struct {
 	bytes    []byte // the body
 	answer   []byte
+	media    []string           // the content type of the answer; nil if it was sent
 	document *decision.Document // the body
 	inPlace  bool               // its texts are those of bytes
 	large    bool               // the body counts among the large ones
@@ -42,20 +43,28 @@ const (
 	MaxLarge  = 32
 )
 
-// release gives back what the request was charged, and the buffer unless a large body has made
-// it large: such memory is better freed.
-func (s *Service) release(b *buffer) {
+// releaseBody gives back what the body of a request was charged, and leaves the answer.
+func (s *Service) releaseBody(b *buffer) {
 	s.Values.Release(b.values)
 	s.bodies.Release(b.charge)
 	b.values, b.charge = 0, 0
 	if b.inPlace && !b.document.IsDone() {
 		b.bytes = nil // what is cut from it may be in use
 	}
+	b.inPlace = false
 	b.document.Reset()
 	if b.large {
 		b.large = false
+		b.bytes = nil
 		s.large.Release(1)
 	}
+}
+
+// release gives back what the request was charged, and the buffer unless a large body has made
+// it large: such memory is better freed.
+func (s *Service) release(b *buffer) {
+	s.releaseBody(b)
+	b.media = nil
 	if max(cap(b.bytes), cap(b.answer)) <= 2*SmallBody {
 		b.bytes, b.answer = b.bytes[:0], b.answer[:0]
 		buffers.Put(b)

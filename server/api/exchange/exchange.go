@@ -59,6 +59,7 @@ type Service struct {
 	bodies   *limits.Budget
 	large    *limits.Budget // of requests whose body is large, from the reading on
 	listing  *limits.Budget // of requests that list
+	answers  *limits.Budget // in bytes, of answers that are being sent
 	revision atomic.Pointer[revisionHeader]
 	counters map[string]*metrics.Point // by point
 }
@@ -76,6 +77,7 @@ func New(o Options) *Service {
 		Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger, Log: o.Log, Observer: o.Observer}, counters: counters,
 		inFlight: limits.NewBudget(int64(o.MaxInFlight)), bodies: limits.NewBudget(MaxBodies),
 		large: limits.NewBudget(MaxLarge), listing: limits.NewBudget(MaxListing),
+		answers: limits.NewReserved(maxAnswers, largeAnswer),
 	}
 }
 
@@ -101,24 +103,26 @@ type Decision struct {
 }
 
 // Decision returns the handler of e. It reads the body, and only then takes one of the
-// places for decisions: a slow sender must not keep others out. It loads the active
-// revision when it has the whole request.
+// places for decisions: a slow sender must not keep others out. It gives the place back before
+// the answer is sent: nor must a slow reader. It loads the active revision when it has the whole
+// request.
 func (s *Service) Decision(e Decision) http.HandlerFunc {
-	return s.serve(&e, func(w http.ResponseWriter, r *http.Request, p decision.Policies, body decision.Value, b *buffer) (refused *Refusal) {
+	return s.serve(&e, func(_ http.ResponseWriter, r *http.Request, p decision.Policies, body decision.Value, b *buffer) (refused *Refusal) {
 		if b.answer, refused = e.Answer(r, p, body, b.answer); refused == nil {
-			media := JSON
+			b.media = JSON
 			if e.Media != nil {
-				media = e.Media(r)
+				b.media = e.Media(r)
 			}
-			Write(w, http.StatusOK, media, b.answer)
 		}
 		return refused
 	})
 }
 
-// serve returns a handler that does what Decision says, and answers with what answer
-// writes or refuses.
-func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Request, decision.Policies, decision.Value, *buffer) *Refusal) http.HandlerFunc {
+// answering writes or refuses an answer, or leaves it in the buffer to be sent.
+type answering func(http.ResponseWriter, *http.Request, decision.Policies, decision.Value, *buffer) *Refusal
+
+// serve returns a handler that does what Decision says.
+func (s *Service) serve(e *Decision, answer answering) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.inFlight.Held() >= int64(s.MaxInFlight) {
 			s.Refuse(w, e.Form, tooManyRequests) // without reading it
@@ -137,19 +141,28 @@ func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Requ
 			s.Refuse(w, e.Form, refused)
 			return
 		}
-		if !s.inFlight.Acquire(1) {
-			s.Refuse(w, e.Form, tooManyRequests)
-			return
-		}
-		defer s.inFlight.Release(1)
-		policies, refused := s.Policies(w, r)
-		if refused == nil {
-			refused = answer(w, r, policies, body, b)
-		}
-		if refused != nil {
+		refused = s.inPlace(w, r, body, b, answer)
+		s.releaseBody(b)
+		switch {
+		case refused != nil:
 			s.Refuse(w, e.Form, refused)
+		case b.media != nil:
+			s.Send(w, e.Form, b.media, b.answer)
 		}
 	}
+}
+
+// inPlace answers by the active revision, in one of the places for decisions.
+func (s *Service) inPlace(w http.ResponseWriter, r *http.Request, body decision.Value, b *buffer, answer answering) *Refusal {
+	if !s.inFlight.Acquire(1) {
+		return tooManyRequests
+	}
+	defer s.inFlight.Release(1)
+	policies, refused := s.Policies(w, r)
+	if refused != nil {
+		return refused
+	}
+	return answer(w, r, policies, body, b)
 }
 
 // Policies loads the active revision, once a request, and checks the request's

@@ -4,9 +4,67 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
 )
+
+// slow is a connection whose client reads nothing before read is closed.
+type slow struct {
+	*httptest.ResponseRecorder
+	begun chan<- struct{}
+	read  <-chan struct{}
+}
+
+func (s slow) Write(b []byte) (int, error) {
+	s.begun <- struct{}{}
+	<-s.read
+	return s.ResponseRecorder.Write(b[:1])
+}
+
+// Slow readers do not hold places, so that a budget bounds what their answers take. It is free
+// again afterwards, and small answers need nothing of it.
+func TestAnswersThatAreBeingSent(t *testing.T) {
+	s := New(Options{
+		Current: func() decision.Policies { return decision.Unavailable("none") }, Metrics: metrics.New(), MaxInFlight: 1, Timeout: time.Second,
+	})
+	answering := func(size int) http.HandlerFunc {
+		answer := make([]byte, size)
+		return s.List(List{Form: Problem, Answer: func(*http.Request, decision.Policies) ([]byte, *Refusal) { return answer, nil }})
+	}
+	const size = 4 << 20
+	large, small := answering(size), answering(freeAnswer)
+	status := func(h http.HandlerFunc) int {
+		w := httptest.NewRecorder()
+		h(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		return w.Code
+	}
+	begun, read := make(chan struct{}), make(chan struct{})
+	var readers sync.WaitGroup
+	const most = (maxAnswers - maxAnswers/4) / size
+	for range most {
+		readers.Go(func() {
+			large(slow{httptest.NewRecorder(), begun, read}, httptest.NewRequest(http.MethodGet, "/", nil))
+		})
+		<-begun
+	}
+	if got := status(large); got != http.StatusServiceUnavailable {
+		t.Errorf("a large answer beside %d others: got %d", most, got)
+	}
+	for name, h := range map[string]http.HandlerFunc{"small": small, "medium": answering(freeAnswer + 1)} {
+		if got := status(h); got != http.StatusOK {
+			t.Errorf("a %s answer: got %d", name, got)
+		}
+	}
+	close(read)
+	readers.Wait()
+	if got := status(large); got != http.StatusOK || s.answers.Held() != 0 {
+		t.Errorf("afterwards: got %d, and %d bytes are held", got, s.answers.Held())
+	}
+}
 
 func TestBudget(t *testing.T) {
 	s := &Service{Options: Options{Timeout: 10 * time.Second}}

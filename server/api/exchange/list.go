@@ -31,7 +31,7 @@ func (s *Service) List(e List) http.HandlerFunc {
 			s.Refuse(w, e.Form, refused)
 			return
 		}
-		Write(w, http.StatusOK, JSON, answer)
+		s.Send(w, e.Form, JSON, answer)
 	}
 }
 

@@ -45,6 +45,27 @@ func (s *Service) WhileAdmitted(r *http.Request, role auth.Role, holds func() bo
 	return ctx, cancel
 }
 
+// An answer above freeAnswer is charged to a budget over all requests while it is sent, maxAnswers
+// bytes: slow readers may hold one on each connection. Those above largeAnswer leave a part to others.
+const (
+	freeAnswer  = freeBody
+	maxAnswers  = 128 << 20
+	largeAnswer = 1 << 20
+)
+
+// Send writes an answer, or a refusal if the answers that are being sent take too much memory.
+func (s *Service) Send(w http.ResponseWriter, form Form, contentType []string, answer []byte) {
+	if size := int64(len(answer)); size > freeAnswer {
+		size = min(size, maxAnswers/2) // an operator may permit larger ones
+		if !s.answers.Acquire(size) {
+			s.Refuse(w, form, answersInUse)
+			return
+		}
+		defer s.answers.Release(size)
+	}
+	Write(w, http.StatusOK, contentType, answer)
+}
+
 // Push sends a piece of a stream that may be quiet for long. It returns false if the client has
 // left, or does not read the piece within WriteWithin. Afterwards the connection has no deadline
 // for writing: that of HTTP/2 would end a quiet stream.

@@ -44,6 +44,7 @@ var (
 	bodiesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "the bodies in flight take too much memory", Reason: metrics.BodiesInUse}
 	tooManyLarge    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many large bodies in flight", Reason: metrics.LargeBodies}
 	ValuesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
+	answersInUse    = &Refusal{Status: http.StatusServiceUnavailable, Message: "the answers that are being sent take too much memory", Reason: metrics.AnswersInUse}
 	Unauthorized    = &Refusal{Status: http.StatusUnauthorized, Message: "the request needs a caller the server can authenticate"}
 	forbidden       = &Refusal{Status: http.StatusForbidden, Message: auth.ErrRole.Error()}
 	unavailable     = &Refusal{Status: http.StatusServiceUnavailable, Message: auth.ErrUnavailable.Error()}

@@ -62,9 +62,9 @@ type question struct {
 	r      *http.Request
 }
 
-// document is an answer that is not JSON.
+// document is an answer as it is sent.
 type document struct {
-	contentType string
+	contentType []string
 	name        string // of the file that a browser stores; empty for none
 	body        []byte
 }
@@ -78,30 +78,60 @@ func (a *API) get(answer func(*question) (any, error), known ...string) http.Han
 			a.service.Refuse(w, exchange.Problem, refused)
 			return
 		}
-		places, within := a.places, Timeout
 		if query.Get("format") == formatCSV {
-			places, within = a.tables, tableTime
-			// The error is that of a writer that is not a connection.
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within + exchange.WriteWithin))
+			a.table(w, r, query, answer)
+			return
 		}
-		if !places.Acquire(1) {
+		if !a.places.Acquire(1) {
 			a.service.Refuse(w, exchange.Problem, tooMany)
 			return
 		}
-		defer places.Release(1)
-		ctx, cancel := context.WithTimeout(r.Context(), within)
-		defer cancel()
-		q := &question{ctx: ctx, view: a.console.Now(), caller: a.callerOf(r), query: query, r: r}
-		if revision := q.view.Revision(); revision != "" {
-			w.Header().Set(exchange.RevisionHeader, revision)
-		}
-		var value any
-		limit, err := q.number("limit")
-		if q.limit = limit; err == nil {
-			value, err = answer(q)
-		}
-		a.write(w, value, err)
+		found, err := func() (document, error) {
+			defer a.places.Release(1) // before the answer is sent: its reader may be slow
+			return a.answer(w, r, query, Timeout, answer)
+		}()
+		a.write(w, found, err)
 	}
+}
+
+// table answers with a table of all rows. It keeps its place until it is sent: the table may be
+// larger than other answers.
+func (a *API) table(w http.ResponseWriter, r *http.Request, query url.Values, answer func(*question) (any, error)) {
+	if !a.tables.Acquire(1) {
+		a.service.Refuse(w, exchange.Problem, tooMany)
+		return
+	}
+	defer a.tables.Release(1)
+	// The error is that of a writer that is not a connection.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(tableTime + exchange.WriteWithin))
+	found, err := a.answer(w, r, query, tableTime, answer)
+	a.write(w, found, err)
+}
+
+// answer computes an answer.
+func (a *API) answer(w http.ResponseWriter, r *http.Request, query url.Values, within time.Duration, answer func(*question) (any, error)) (document, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	q := &question{ctx: ctx, view: a.console.Now(), caller: a.callerOf(r), query: query, r: r}
+	if revision := q.view.Revision(); revision != "" {
+		w.Header().Set(exchange.RevisionHeader, revision)
+	}
+	var err error
+	if q.limit, err = q.number("limit"); err != nil {
+		return document{}, err
+	}
+	return documentOf(answer(q))
+}
+
+// documentOf returns an answer as it is sent, and the error that there is in its place.
+func documentOf(value any, err error) (document, error) {
+	if err != nil {
+		return document{}, err
+	}
+	if d, ok := value.(document); ok {
+		return d, nil
+	}
+	return document{contentType: exchange.JSON, body: encode(value)}, nil
 }
 
 // Named returns a handler that answers only requests for an address, localhost or an allowed
@@ -122,7 +152,7 @@ func (a *API) Named(next http.HandlerFunc) http.HandlerFunc {
 var misdirected = &exchange.Refusal{Status: http.StatusMisdirectedRequest, Message: "the host must be an address, localhost or an allowed name"}
 
 // write writes an answer or a refusal.
-func (a *API) write(w http.ResponseWriter, value any, err error) {
+func (a *API) write(w http.ResponseWriter, d document, err error) {
 	var e *console.Error
 	switch {
 	case errors.As(err, &e) && e.Reason == console.Pending:
@@ -133,14 +163,10 @@ func (a *API) write(w http.ResponseWriter, value any, err error) {
 		a.service.Refuse(w, exchange.Problem, refusalOf(err))
 		return
 	}
-	if d, ok := value.(document); ok {
-		if d.name != "" {
-			w.Header().Set("Content-Disposition", "attachment; filename="+d.name)
-		}
-		exchange.Write(w, http.StatusOK, []string{d.contentType}, d.body)
-		return
+	if d.name != "" {
+		w.Header().Set("Content-Disposition", "attachment; filename="+d.name)
 	}
-	exchange.Write(w, http.StatusOK, exchange.JSON, encode(value))
+	a.service.Send(w, exchange.Problem, d.contentType, d.body)
 }
 
 // encode returns an answer as a line of JSON.

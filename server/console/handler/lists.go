@@ -135,7 +135,7 @@ func (a *API) Matrix() http.HandlerFunc {
 			var out bytes.Buffer
 			asked.Each = func(part *console.Matrix) error { return writeCSV(&out, part) }
 			_, err := q.view.Matrix(q.ctx, q.caller, asked)
-			return document{"text/csv; charset=utf-8", "matrix.csv", out.Bytes()}, err
+			return document{[]string{"text/csv; charset=utf-8"}, "matrix.csv", out.Bytes()}, err
 		}
 		return nil, errFormat("json or csv")
 	}, "of", "resource", "apiGroup", "name", "subject", "namespace", "facts", "search", "only", "limit", "after", "format")
@@ -181,7 +181,7 @@ func (a *API) Topology() http.HandlerFunc {
 		if err != nil {
 			return nil, err
 		}
-		const plain = "text/plain; charset=utf-8"
+		plain := []string{"text/plain; charset=utf-8"}
 		switch q.query.Get("format") {
 		case "", "json":
 			return t, nil

@@ -23,18 +23,23 @@ func (a *API) Propose() http.HandlerFunc {
 			a.service.Refuse(w, exchange.Problem, refused)
 			return
 		}
-		defer a.proposals.Release(1)
 		// The error is that of a writer that is not a connection.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(proposalTime + exchange.WriteWithin))
-		ctx, cancel := context.WithTimeout(r.Context(), proposalTime)
-		defer cancel()
-		v := a.console.Now()
-		if revision := v.Revision(); revision != "" {
-			w.Header().Set(exchange.RevisionHeader, revision)
-		}
-		diff, err := v.Propose(ctx, a.callerOf(r), p)
-		a.write(w, diff, err)
+		found, err := a.compare(w, r, p)
+		a.write(w, found, err)
 	}
+}
+
+// compare compares what is served with a proposal, in a place that is taken for it.
+func (a *API) compare(w http.ResponseWriter, r *http.Request, p *console.Proposal) (document, error) {
+	defer a.proposals.Release(1)
+	ctx, cancel := context.WithTimeout(r.Context(), proposalTime)
+	defer cancel()
+	v := a.console.Now()
+	if revision := v.Revision(); revision != "" {
+		w.Header().Set(exchange.RevisionHeader, revision)
+	}
+	return documentOf(v.Propose(ctx, a.callerOf(r), p))
 }
 
 // proposal reads the body of a request.
