@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/writ-policy/writ/server/api/kubernetes"
@@ -83,6 +84,8 @@ type Config struct {
 
 	// Version is the version of writ, for the status and for bundles.
 	Version string
+	// ReadAgain has a signal whenever the documents are to be read again; nil has none.
+	ReadAgain <-chan os.Signal
 	// Listening, if not nil, is called once with the address in use. It must not block.
 	Listening func(net.Addr)
 	// Logger receives log records; nil discards them.

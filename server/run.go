@@ -74,6 +74,7 @@ func (s *Server) Run(ctx context.Context) error {
 // background with the observers of steps.
 func (s *Server) runBackground(background, observed context.Context, work *sync.WaitGroup) {
 	work.Go(func() { s.refresh(background) })
+	work.Go(func() { s.readAgain(observed) })
 	work.Go(func() { s.audit.Run(observed) })
 	work.Go(func() { s.explorer.Run(background) })
 	work.Go(func() { s.proofs.Run(observed) })
@@ -183,6 +184,24 @@ func (s *Server) follow(ctx context.Context) {
 			s.log.Error("the watch of the documents failed", "error", err, "retry", watchAgain)
 			pause(ctx, watchAgain)
 			_ = s.reloader.Reload(ctx)
+		}
+	}
+}
+
+// readAgain reads the documents, or polls the source of bundles, at each signal.
+func (s *Server) readAgain(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case received := <-s.config.ReadAgain:
+			s.log.Info("looking for new documents", "cause", received.String())
+		}
+		if s.sources.poke != nil {
+			s.sources.poke()
+		}
+		if s.sources.documents != nil {
+			_ = s.reloader.Reload(ctx) // logged, and in the status
 		}
 	}
 }

@@ -153,3 +153,30 @@ func TestServeAnswersAndStops(t *testing.T) {
 		t.Errorf("got %v, want an exit status of 0", err)
 	}
 }
+
+// A hangup does not end a server: it looks for new documents.
+func TestServeReadsAgainOnHangup(t *testing.T) {
+	p := start(t, "serve", "--policies", policies(t), "--listen", "127.0.0.1:0", "--drain", "0s")
+	base := p.listening(t)
+	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for line := ""; !strings.Contains(line, "looking for new documents"); {
+		var err error
+		if line, err = p.errors.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	response, err := http.Get(base + "/readyz")
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("got %v, %v", response, err)
+	}
+	response.Body.Close()
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, p.errors)
+	if err := p.Wait(); err != nil {
+		t.Errorf("got %v, want an exit status of 0", err)
+	}
+}

@@ -8,7 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -88,7 +90,7 @@ headers; --requestheader-from-cluster reads from the cluster which certificate
 it has.
 
 On an interrupt or SIGTERM the server becomes unready, answers the requests in
-flight, and exits with status 0.`
+flight, and exits with status 0. On SIGHUP it reads the documents again.`
 
 const serveExamples = `  writ serve --policies policies
   writ serve --policies policies --listen :8443 --tls-cert cert.pem --tls-key key.pem \
@@ -310,6 +312,10 @@ func serve(ctx context.Context, c server.Config) error {
 		}
 	}
 	c.Version = cli.Version()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	c.ReadAgain = hangups
 	s, err := server.New(c)
 	if err != nil {
 		return err
