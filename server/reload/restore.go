@@ -12,13 +12,16 @@ import (
 	"github.com/writ-policy/writ/internal/progress"
 )
 
-// restore activates the stored bundle if there is a valid one.
+// restore activates the stored bundle if there is a valid one, and no other revision is pinned.
 func (r *Reloader) restore(ctx context.Context) {
 	if r.state == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.pinned != "" {
+		return
+	}
 	if _, err := os.Stat(filepath.Join(r.o.StateDir, stateFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}

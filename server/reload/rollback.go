@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,9 +138,13 @@ func (r *Reloader) recordPin(b *bundles.Bundle) {
 	r.o.Observer.Serves(r.pinned)
 }
 
+// unknownPin is the pinned revision while it cannot be read which one that is.
+const unknownPin = "unknown"
+
 // restorePin activates the revision that was pinned before the restart. If it cannot be
-// activated, the pin remains and the error is logged: the newest documents were rolled
-// back for a reason.
+// activated, or it cannot be read which one it is, the pin remains, no other revision is active
+// until an operator rolls back or releases, and the error is logged: the newest documents were
+// rolled back for a reason.
 func (r *Reloader) restorePin(ctx context.Context) {
 	if r.state == nil {
 		return
@@ -158,10 +163,10 @@ func (r *Reloader) restorePin(ctx context.Context) {
 	}
 	if err != nil {
 		r.o.Logger.Error("the pinned revision cannot be activated", "revision", revision, "error", err)
-		r.pinned = revision
+		r.pinned = cmp.Or(revision, unknownPin)
 		r.setStateError(err)
 		r.statusMu.Lock()
-		r.status.Pinned = revision
+		r.status.Pinned = r.pinned
 		r.statusMu.Unlock()
 		return
 	}

@@ -116,6 +116,45 @@ func TestReleaseWhereBundlesAreDelivered(t *testing.T) {
 	}
 }
 
+// A pin that cannot be restored leaves a server without a revision: neither the newest documents nor
+// the last good bundle may be served, because they were rolled back. Operators can do both.
+func TestPinThatCannotBeRestored(t *testing.T) {
+	ctx := context.Background()
+	for name, spoil := range map[string]func(dir, revision string){
+		"its bundle is damaged": func(dir, revision string) { damage(t, filepath.Join(dir, keptFolder, revision+keptSuffix)) },
+		"its file is torn": func(dir, _ string) {
+			check(t, os.WriteFile(filepath.Join(dir, pinFile), []byte("0123"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, docs := t.TempDir(), newDocuments("a")
+			r, revisions := served(t, docs, func(o *Options) { o.StateDir = dir }, "a", "b")
+			check(t, r.Rollback(ctx, revisions[0]))
+			spoil(dir, revisions[0])
+			wantNone := func(r *Reloader) {
+				t.Helper()
+				if s := r.Status(); r.Ready() || s.Ready || s.Pinned == "" || s.StateError == "" {
+					t.Errorf("got %+v, want no revision, a pin, and why", s)
+				}
+			}
+			documents, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
+			check(t, documents.Load(ctx))
+			wantNone(documents)
+			docs.set("bad")
+			mistaken, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
+			_ = mistaken.Load(ctx)
+			wantNone(mistaken)
+			bundled, _, _ := newReloader(nil, func(o *Options) { o.StateDir, o.Source, o.Translator = dir, nil, nil })
+			bundled.Restore(ctx)
+			wantNone(bundled)
+
+			docs.set("b")
+			check(t, documents.Rollback(ctx, revisions[1]))
+			wantSays(t, documents, "b")
+		})
+	}
+}
+
 func TestRollbackRefused(t *testing.T) {
 	dir, docs := t.TempDir(), newDocuments("a")
 	r, revisions := served(t, docs, func(o *Options) { o.StateDir = dir }, "a", "b")

@@ -182,7 +182,7 @@ func (s *state) read(path string) (*bundles.Bundle, error) {
 // readText reads a file of one line, and reports whether the file exists.
 func (s *state) readText(name string) (text string, exists bool, err error) {
 	content, err := os.ReadFile(filepath.Join(s.dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // writing reports the latter
 		return "", false, nil
 	}
 	return strings.TrimSpace(string(content)), err == nil, withoutPath(err)
