@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/dates"
 )
 
 // keptValue is a value that was made of a revision, or the error of making it.
@@ -24,8 +25,12 @@ func (v *cached) Value(ctx context.Context, key string, make func() (decision.Ca
 		return a.decision.value, nil
 	}
 	a, err := c.values.evaluate(ctx, flightKey{revision, key}, v.clock, func() answer[keptValue] {
+		begin := dates.Of(v.clock()) // before it, if the clock is set back, the value may differ
 		k, err := make()
-		return answer[keptValue]{decision: keptValue{k.Value, err}, revision: revision, expires: k.Expires, bytes: k.Bytes, isOwn: err != nil}
+		return answer[keptValue]{
+			decision: keptValue{k.Value, err}, revision: revision, expires: k.Expires, span: dates.Span{Begin: &begin},
+			bytes: k.Bytes, isOwn: err != nil,
+		}
 	})
 	if err != nil {
 		return nil, err

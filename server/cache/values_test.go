@@ -48,3 +48,22 @@ func TestValues(t *testing.T) {
 		}
 	}
 }
+
+// A value is not used before the instant at which it was made: a clock that is set back finds
+// documents that had ended then.
+func TestValuesAreOfTheirTime(t *testing.T) {
+	now := time.Unix(1000, 0)
+	c := New(Options{Entries: 100, Now: func() time.Time { return now }}, metrics.New())
+	p := newPolicies("a")
+	made := 0
+	for _, step := range []struct{ seconds, want int64 }{{1000, 1}, {1001, 1}, {999, 2}, {1001, 2}} {
+		now = time.Unix(step.seconds, 0)
+		v, err := c.Of(p).(decision.ValueCache).Value(t.Context(), "k", func() (decision.CachedValue, error) {
+			made++
+			return decision.CachedValue{Value: made, Bytes: 10}, nil
+		})
+		if err != nil || int64(v.(int)) != step.want {
+			t.Errorf("at %d: got the value %v, %v, want %d", step.seconds, v, err, step.want)
+		}
+	}
+}
