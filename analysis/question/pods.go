@@ -61,7 +61,7 @@ func (a *Asker) passing(ctx context.Context, q *Question, t *statement.Statement
 		if r == nil {
 			continue
 		}
-		if found, err := a.probe(ctx, r, t); found != nil || err != nil {
+		if found, err := a.probe(ctx, q, r, t); found != nil || err != nil {
 			return found, err
 		}
 	}

@@ -40,3 +40,24 @@ func TestOverridesDifferByUser(t *testing.T) {
 		t.Errorf("got users %q, want %q", answer.Users, want)
 	}
 }
+
+// A question that does not leave the pod open has no request with one: nobody is listed whom only a
+// pod lets pass.
+func TestPodThatIsNotOpenIsAbsent(t *testing.T) {
+	clock := &revisions.Clock{Time: revisions.Hour(1)}
+	side := clock.At(t, strings.Split(overridden, "\n---\n"))
+	asker := &question.Asker{World: side.World, Judge: side.Judge, Now: clock.Time}
+	for _, row := range []struct{ open, want []string }{
+		{[]string{"pod"}, []string{"ann", "bob"}},
+		{nil, []string{}},
+	} {
+		stated := map[string]any{"verb": "create", "resource": "pods", "subresource": "exec", "namespace": "shop"}
+		answer, err := asker.WhoCan(t.Context(), &question.Question{Stated: stated, Open: row.open})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(answer.Users, row.want) {
+			t.Errorf("open %q: got users %q, want %q", row.open, answer.Users, row.want)
+		}
+	}
+}

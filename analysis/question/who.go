@@ -433,7 +433,7 @@ func (a *Asker) allowed(
 		return s.Step >= t.Step || statement.AreApart(t, s)
 	})
 	if r := q.find([]*statement.Statement{t}, exceptions, principals); r != nil {
-		if found, err = a.probe(ctx, r, t); found != nil || err != nil {
+		if found, err = a.probe(ctx, q, r, t); found != nil || err != nil {
 			return found, false, err
 		}
 		unsure = isCode(t)
@@ -446,7 +446,7 @@ func (a *Asker) allowed(
 	if r == nil {
 		return nil, unsure, nil
 	}
-	if found, err = a.probe(ctx, r, t); found != nil || err != nil {
+	if found, err = a.probe(ctx, q, r, t); found != nil || err != nil {
 		return found, false, err
 	}
 	found, err = a.passing(ctx, q, t, exceptions, principals)
@@ -456,9 +456,16 @@ func (a *Asker) allowed(
 // isCode reports whether an expression or an extension decides whether a statement fits.
 func isCode(s *statement.Statement) bool { return s.Opaque != "" && s.Opaque != statement.WhyPod }
 
-// probe returns the first variant of a request that the engine allows.
-func (a *Asker) probe(ctx context.Context, r *statement.Request, t *statement.Statement) (map[string]any, error) {
-	for _, object := range statement.Variants(a.World, r, t, statement.MaxOpaqueTries) {
+// probe returns the first variant of a request that is of the question and that the engine allows.
+func (a *Asker) probe(ctx context.Context, q *Question, r *statement.Request, t *statement.Statement) (map[string]any, error) {
+	variants := statement.Variants(a.World, r, t, statement.MaxOpaqueTries)
+	isOther := func(object map[string]any) bool {
+		return slices.ContainsFunc(opaqueFacts, func(key string) bool { return object[key] != nil && variants[0][key] == nil && !q.open[key] })
+	}
+	for _, object := range variants {
+		if isOther(object) {
+			continue
+		}
 		v, err := a.Judge(ctx, statement.PointAccess, statement.Encode(object))
 		if err != nil {
 			return nil, err
