@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -285,18 +286,20 @@ func (v *viewer) shownPolicies(c console.Caller, r *decision.VisibilityRequest) 
 }
 
 // boundary returns the first instant after now at which one of the policies begins or ends,
-// and says which; the name is empty if no policy does any more.
+// and says which; the name is empty if no policy does any more while clocks go on.
 func boundary(now time.Time, policies []*tables.VisibilityPolicy) (first time.Time, name string) {
 	for _, p := range policies {
 		if p.Disabled || p.Malformed {
 			continue
 		}
 		for word, at := range maps.All(map[string]*time.Time{"begins": p.NotBefore, "ends": p.NotAfter}) {
-			text := p.Name + " " + word
-			if at == nil || !at.After(now) || name != "" && cmp.Or(at.Compare(first), strings.Compare(text, name)) >= 0 {
+			if at == nil || !at.After(now) || !dates.Of(*at).Time().Equal(*at) {
 				continue
 			}
-			first, name = *at, text
+			text := p.Name + " " + word
+			if name == "" || cmp.Or(at.Compare(first), strings.Compare(text, name)) < 0 {
+				first, name = *at, text
+			}
 		}
 	}
 	return first, name

@@ -92,6 +92,16 @@ func TestWhatIfOfEachPoint(t *testing.T) {
 	}
 }
 
+// A policy whose end no clock reaches, which is how some write that it has none, has no time at
+// which that would matter.
+func TestWhatIfOfAnEndThatNoClockReaches(t *testing.T) {
+	s := newSite(t, strings.Replace(labelsDocuments, "subjects: {users: [eve]}}", "subjects: {users: [eve]}}\n  lifecycle: {validity: {notAfter: \"9999-12-31T23:59:59Z\"}}", 1))
+	got := s.asked(decision.Visibility, `{"user":"eve","cluster":{"name":"west","labels":{}},"type":"nodes"}`)
+	if len(got) == 0 || strings.Contains(strings.Join(got, ", "), "second") {
+		t.Errorf("got %q, want changes, and none of the time", got)
+	}
+}
+
 // A fact that a warning names is asked with a value that the rule matches and one that it
 // does not.
 func TestWhatIfOfUnknownFacts(t *testing.T) {
