@@ -10,6 +10,7 @@ import (
 	"github.com/writ-policy/writ/analysis/filter"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/lists"
+	"github.com/writ-policy/writ/tests/ucast"
 )
 
 // placeNames are the namespaces and the names that lists are compared for.
@@ -111,10 +112,10 @@ func isOther(t *testing.T, l *lists.List, namespace string) (is, ok bool) {
 }
 
 func holds(t *testing.T, of *filter.Node, row map[string]any) bool {
-	var n node
+	var n ucast.Node
 	text, _ := json.Marshal(of)
 	if err := json.Unmarshal(text, &n); err != nil {
 		t.Fatal(err)
 	}
-	return evaluate(t, n, row, true) == 1
+	return ucast.Evaluate(t, n, row, true) == 1
 }

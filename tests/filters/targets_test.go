@@ -15,10 +15,11 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/filters"
 	"github.com/writ-policy/writ/tests/gate"
+	"github.com/writ-policy/writ/tests/ucast"
 )
 
 // nodeOf returns a filter in UCAST.
-func nodeOf(t *testing.T, query any) (n node) {
+func nodeOf(t *testing.T, query any) (n ucast.Node) {
 	t.Helper()
 	text, err := json.Marshal(query)
 	if err == nil {
@@ -31,10 +32,10 @@ func nodeOf(t *testing.T, query any) (n node) {
 }
 
 // selectedBy returns the rows that a node selects.
-func selectedBy(t *testing.T, n node, fields []map[string]any, isSQL bool) (out []int) {
+func selectedBy(t *testing.T, n ucast.Node, fields []map[string]any, isSQL bool) (out []int) {
 	t.Helper()
 	for i := range fields {
-		if evaluate(t, n, fields[i], isSQL) == 1 {
+		if ucast.Evaluate(t, n, fields[i], isSQL) == 1 {
 			out = append(out, i)
 		}
 	}
@@ -185,7 +186,7 @@ func compareRequests(t *testing.T, a *filters.Answer, rows []map[string]any, q a
 					fields["namespaceLabels"+rest] = value
 				}
 			}
-			got = evaluate(t, nodeOf(t, a.Residual), fields, true) == 1
+			got = ucast.Evaluate(t, nodeOf(t, a.Residual), fields, true) == 1
 		}
 		if want && !returned || got != want {
 			return fmt.Sprintf("row %d %s: returned %t, selected %t, want %t", i, encode(row), returned, got, want)
@@ -254,16 +255,16 @@ func (s *spoils) check(t *testing.T) {
 }
 
 // spoil changes the leaf at an index; changed is false if there are fewer.
-func spoil(t *testing.T, n node, kind string, at int) (out node, changed bool) {
+func spoil(t *testing.T, n ucast.Node, kind string, at int) (out ucast.Node, changed bool) {
 	isLeaf := n.Type == "field" && (kind != "without missing values" || string(n.Value) == "null")
 	if isLeaf && at == 0 {
 		switch {
 		case kind == "negated":
-			return node{"compound", "not", "", encode([]node{n})}, true
+			return ucast.Node{Type: "compound", Operator: "not", Value: encode([]ucast.Node{n})}, true
 		case kind == "without missing values":
-			never := node{"field", "in", n.Field, []byte("[]")}
+			never := ucast.Node{Type: "field", Operator: "in", Field: n.Field, Value: []byte("[]")}
 			if n.Operator == "ne" {
-				return node{"compound", "not", "", encode([]node{never})}, true
+				return ucast.Node{Type: "compound", Operator: "not", Value: encode([]ucast.Node{never})}, true
 			}
 			return never, true
 		}
@@ -271,7 +272,7 @@ func spoil(t *testing.T, n node, kind string, at int) (out node, changed bool) {
 	if n.Type != "compound" {
 		return n, false
 	}
-	var kids []node
+	var kids []ucast.Node
 	if err := json.Unmarshal(n.Value, &kids); err != nil {
 		t.Fatal(err)
 	}
@@ -295,11 +296,11 @@ func spoil(t *testing.T, n node, kind string, at int) (out node, changed bool) {
 }
 
 // leaves counts the leaves of a node that can be spoilt so.
-func leaves(t *testing.T, n node, kind string) int {
+func leaves(t *testing.T, n ucast.Node, kind string) int {
 	if n.Type != "compound" {
 		return map[bool]int{true: 1}[kind != "without missing values" || string(n.Value) == "null"]
 	}
-	var kids []node
+	var kids []ucast.Node
 	if err := json.Unmarshal(n.Value, &kids); err != nil {
 		t.Fatal(err)
 	}

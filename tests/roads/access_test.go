@@ -1,0 +1,214 @@
+package roads
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/tests/gate"
+	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/access"
+)
+
+// worlds is how many random directories of a point are served.
+func worlds() int { return max(1, gate.Times(2)/2) }
+
+// requestsPerState is how many requests are asked of one state of a directory at one time.
+const requestsPerState = 12
+
+// accessClusters are in the clusters file; others that requests name are not.
+var accessClusters = []string{"prod-eu.1", "prod-us", "dev", "prod-1"}
+
+// All roads to a decision at the access point agree with it: at random times around the ends of
+// documents and sessions, before and after an edit.
+func TestAccessRoadsAgree(t *testing.T) {
+	t.Parallel()
+	counts := make(map[string]int)
+	for seed := gate.Seed(); seed < gate.Seed()+uint64(worlds()); seed++ {
+		files, world := access.GenerateDated(seed)
+		edited, after := access.GenerateRedated(seed)
+		s := newSite(t, seed, accessClusters, files)
+		s.counts = counts
+		requests, instants := world.Requests(200), access.Instants(world, after)
+		s.at(instants[0])
+		for state, documents := range []map[string]string{files, edited, files} {
+			s.edit(documents)
+			for range 4 {
+				s.at(instants[s.IntN(len(instants))])
+				var asked []map[string]any
+				for range requestsPerState {
+					r := requests[s.IntN(len(requests))]
+					if state == 0 { // later states ask again what is kept
+						r = requests[s.IntN(len(requests)/4)]
+					}
+					q := members(decode(t, []byte(r.JSON())))
+					if r.Valid() != nil {
+						s.sameRefused("access", q)
+						continue
+					}
+					asked = append(asked, q)
+					s.accessRoads(q, r)
+				}
+				s.sameInBatches("access", asked)
+				s.sameOnCommandLine("access", asked)
+			}
+		}
+	}
+	t.Log(counts)
+	(&site{T: t}).check(counts, "access decision", "access batch", "access lines", "access data", "access explanation", "access what-if", "access page",
+		"access filter", "access compile", "access command line", "evaluation", "review", "who-can")
+}
+
+// accessRoads asks for a decision by each road that can state the request.
+func (s *site) accessRoads(q map[string]any, r oracle.Request) {
+	s.Helper()
+	want, valid := s.decide("access", q)
+	if !valid {
+		s.Errorf("%s is not valid: %s", encode(q), want)
+		return
+	}
+	s.sameOnRoads("access", q, want)
+	s.accessFilters(q, want)
+	s.whoCan(q)
+	s.evaluation(q)
+	s.review(r)
+}
+
+// accessFilters evaluates the filter of a request on its own namespace and name, and on others.
+func (s *site) accessFilters(q map[string]any, want any) {
+	s.Helper()
+	if q["path"] != nil {
+		return
+	}
+	stated := with(q, map[string]any{"namespace": nil, "name": nil})
+	filter, found := s.filter("access", stated, map[string]any{"open": []string{"namespace", "name"}})
+	if !found {
+		return
+	}
+	row := map[string]any{}
+	for _, key := range []string{"namespace", "name"} {
+		if q[key] != nil {
+			row[key] = q[key]
+		}
+	}
+	s.same("access filter", q, filter.selects(s, row), members(want)["allowed"] == true)
+	row = map[string]any{"namespace": s.One([]string{"hammer", "anvil", "master", "team-a"}), "name": s.One([]string{"a", "web-0"})}
+	if other, valid := s.decide("access", with(stated, row)); valid {
+		s.same("access filter", with(stated, row), filter.selects(s, row), members(other)["allowed"] == true)
+	}
+}
+
+// whoCan looks for the user of a request, and for each of its groups, among those who may do it
+// with all facts stated as they are.
+func (s *site) whoCan(q map[string]any) {
+	s.Helper()
+	stated := with(q, map[string]any{"user": nil, "groups": nil})
+	status, answer := s.post("/v1/who-can", map[string]any{"request": stated, "open": []string{}})
+	if status != 200 {
+		s.Errorf("who-can %s: got %d %s", encode(stated), status, answer)
+		return
+	}
+	found := members(answer)
+	listed := func(key, name string) bool {
+		list, _ := found[key].([]any)
+		return slices.Contains(list, any(name))
+	}
+	if user, _ := q["user"].(string); user != "" {
+		want, _ := s.decide("access", with(q, map[string]any{"groups": nil}))
+		s.same("who-can", with(q, map[string]any{"groups": nil}), listed("users", user) || listed("serviceAccounts", user), members(want)["allowed"])
+	}
+	groups, _ := q["groups"].([]any)
+	for _, group := range groups {
+		asked := with(q, map[string]any{"groups": []any{group}, "user": ""})
+		if want, valid := s.decide("access", asked); valid {
+			s.same("who-can", asked, listed("groups", group.(string)), members(want)["allowed"])
+		}
+	}
+}
+
+// evaluation asks as AuthZEN does, once alone and once among others. The attributes of the
+// request are those of the entities then.
+func (s *site) evaluation(q map[string]any) {
+	s.Helper()
+	if q["path"] != nil || q["name"] == nil || q["user"] == "" {
+		return
+	}
+	groups, _ := q["groups"].([]any)
+	if groups == nil {
+		groups = []any{}
+	}
+	canonical := map[string]any{"user": q["user"], "groups": groups, "verb": q["verb"], "resource": q["resource"], "name": q["name"]}
+	properties := map[string]any{}
+	for _, key := range []string{"apiGroup", "subresource", "namespace", "cluster", "labels"} {
+		if q[key] != nil {
+			properties[key], canonical[key] = q[key], q[key]
+		}
+	}
+	context := members(q["attributes"])
+	if context == nil {
+		context = map[string]any{}
+	}
+	asked := map[string]any{
+		"subject": map[string]any{"type": "user", "id": q["user"], "properties": map[string]any{"groups": groups}}, "context": context,
+		"action": map[string]any{"name": q["verb"]}, "resource": map[string]any{"type": q["resource"], "id": q["name"], "properties": properties},
+	}
+	canonical["attributes"] = map[string]any{
+		"subject": map[string]any{"type": "user", "id": q["user"], "groups": groups}, "action": map[string]any{"name": q["verb"]}, "context": context,
+		"resource": with(properties, map[string]any{"type": q["resource"], "id": q["name"]}),
+	}
+	want, valid := s.decide("access", canonical)
+	if !valid {
+		s.Errorf("%s is not valid: %s", encode(canonical), want)
+		return
+	}
+	answer := map[string]any{"decision": members(want)["allowed"], "context": want}
+	s.same("evaluation", canonical, s.ask("/access/v1/evaluation", asked), answer)
+	several := members(s.ask("/access/v1/evaluations", map[string]any{"evaluations": []any{asked, asked}}))
+	s.same("evaluations", canonical, several["evaluations"], []any{answer, answer})
+}
+
+// review asks as an API server does. A review states neither labels nor pods, and the server adds
+// the tenant of its cluster.
+func (s *site) review(r oracle.Request) {
+	s.Helper()
+	tenant, listed := s.tenants[r.Cluster]
+	if !listed {
+		r.Cluster = s.One(accessClusters)
+		tenant = s.tenants[r.Cluster]
+	}
+	r.Tenant, r.Fields, r.Labels, r.NamespaceLabels, r.Pod, r.PodError, r.Attributes = tenant, nil, nil, nil, nil, "", nil
+	extra := map[string][]string{}
+	for key, values := range r.Extra {
+		extra[key] = values
+	}
+	for key, value := range map[string]string{"writ.dev/session": r.Session, "writ.dev/escalation": r.Escalation} {
+		if value != "" {
+			extra[key] = []string{value}
+		}
+	}
+	r.Extra = extra
+	spec := map[string]any{"user": r.User, "groups": r.Groups, "extra": extra}
+	if r.Path != "" {
+		spec["nonResourceAttributes"] = map[string]any{"path": r.Path, "verb": r.Verb}
+	} else {
+		spec["resourceAttributes"] = map[string]any{
+			"verb": r.Verb, "group": r.APIGroup, "resource": r.Resource, "subresource": r.Subresource, "namespace": r.Namespace, "name": r.Name,
+		}
+	}
+	want, valid := s.decide("access", decode(s.T, []byte(r.JSON())))
+	if !valid {
+		s.Errorf("%s is not valid: %s", r.JSON(), want)
+		return
+	}
+	answer := members(s.ask("/clusters/"+r.Cluster+"/apis/authorization.k8s.io/v1/subjectaccessreviews", map[string]any{
+		"kind": "SubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": spec,
+	}))
+	status, decision := members(answer["status"]), members(want)
+	got := []any{status["allowed"], status["denied"] == true, strings.TrimSuffix(fmt.Sprint(status["reason"]), "…")}
+	reason := fmt.Sprint(decision["reason"])
+	if text := got[2].(string); strings.HasPrefix(reason, text) {
+		reason = text // a long one is cut
+	}
+	s.same("review", decode(s.T, []byte(r.JSON())), got, []any{decision["allowed"], decision["denied"], reason})
+}

@@ -1,0 +1,145 @@
+package roads
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/tests/gate"
+	"github.com/writ-policy/writ/tests/oracle/visibility"
+)
+
+// viewClusters are in the clusters file; others that requests name are not.
+var viewClusters = []string{"prod-eu-1", "nonprod-1", "dev", "edge.1", "ünï"}
+
+// hidden hides clusters with a label from most users.
+const hidden = `
+apiVersion: clusterpulse.io/v1alpha1
+kind: MonitorAccessPolicy
+metadata: {name: hidden, namespace: labels}
+spec:
+  identity: {priority: 1, subjects: {users: [alice, Alice, eve], groups: [dev, ops]}}
+  access: {effect: Deny, enabled: true}
+  scope: {clusters: {default: none, rules: [{selector: {matchLabels: {env: prod}}}]}}
+`
+
+// All roads to a decision at the visibility point agree with it. A request leaves out the labels
+// of a cluster in the clusters file, or states others.
+func TestVisibilityRoadsAgree(t *testing.T) {
+	t.Parallel()
+	counts := make(map[string]int)
+	for seed := gate.Seed(); seed < gate.Seed()+uint64(worlds()); seed++ {
+		files, world := visibility.Generate(seed)
+		edited, after := visibility.Generate(seed + 1)
+		files["hidden.yaml"], edited["hidden.yaml"] = hidden, hidden
+		s := newSite(t, seed, viewClusters, files)
+		s.counts = counts
+		requests := [][]visibility.Request{world.Requests(60), after.Requests(60)}
+		for state, documents := range []map[string]string{files, edited, files} {
+			s.edit(documents)
+			for range 4 {
+				s.at(s.within(requests[state%2]))
+				var asked []map[string]any
+				for range requestsPerState {
+					q := members(decode(t, []byte(requests[s.IntN(2)][s.IntN(60)].JSON())))
+					asked = append(asked, s.viewRoads(q))
+				}
+				s.sameInBatches("visibility", asked)
+				s.sameOnCommandLine("visibility", asked)
+			}
+		}
+	}
+	t.Log(counts)
+	(&site{T: t}).check(counts, "visibility decision", "visibility batch", "visibility lines", "visibility data", "visibility explanation", "visibility what-if",
+		"visibility page", "visibility filter", "visibility compile", "visibility command line", "visibility explanation of items", "visibility stream")
+}
+
+// viewRoads asks for a decision by each road. Its argument is a request that states the labels of
+// its cluster. It returns the request with those that the server knows.
+func (s *site) viewRoads(q map[string]any) (whole map[string]any) {
+	s.Helper()
+	cluster := members(q["cluster"])
+	name, _ := cluster["name"].(string)
+	whole, asked := q, q
+	if labels, known := s.labels[name]; known && (cluster["labels"] == nil || !s.Once(3)) {
+		asked = with(q, map[string]any{"cluster": map[string]any{"name": name}})
+		whole = with(q, map[string]any{"cluster": map[string]any{"name": name, "labels": labels}})
+		whole = members(decode(s.T, encode(whole)))
+	}
+	want, valid := s.decide("visibility", whole)
+	if !valid {
+		s.Errorf("%s is not valid: %s", encode(whole), want)
+		return whole
+	}
+	s.sameOnRoads("visibility", asked, want)
+	s.sameStreamed(asked, whole)
+	s.viewFilter(asked, want)
+	return whole
+}
+
+// sameStreamed sends the items of a request one a line: none are an empty list. whole states the
+// labels of its cluster.
+func (s *site) sameStreamed(q, whole map[string]any) {
+	s.Helper()
+	items, _ := q["items"].([]any)
+	want, _ := s.decide("visibility", with(whole, map[string]any{"items": append([]any{}, items...)}))
+	body := append(encode(with(q, map[string]any{"items": nil})), '\n')
+	for _, item := range items {
+		body = append(append(body, encode(item)...), '\n')
+	}
+	status, text := s.send("POST", s.kept+"/v1/decisions/visibility", "application/x-ndjson", body)
+	if status != http.StatusOK {
+		s.Fatalf("stream of %s: got %d %s", encode(q), status, text)
+	}
+	got, visible := map[string]any{}, []any{}
+	for _, line := range s.decodeLines(text).([]any) {
+		for key, value := range members(line) {
+			if list, ok := value.([]any); ok && key == "visible" {
+				visible = append(visible, list...)
+				continue
+			}
+			got[key] = value
+		}
+	}
+	got["visible"] = visible
+	s.same("visibility stream", q, any(got), want)
+}
+
+// viewFilter evaluates the filter of a request on its items, which have no fields: how a column
+// has the values of a field is for the caller to state.
+func (s *site) viewFilter(q map[string]any, want any) {
+	s.Helper()
+	stated := with(q, map[string]any{"items": nil, "aggregations": nil, "metrics": nil})
+	items, _ := q["items"].([]any)
+	if stated["type"] == "" {
+		return
+	}
+	found, ok := s.filter("visibility", stated, nil)
+	if !ok || items == nil {
+		return
+	}
+	visible, _ := members(want)["visible"].([]any)
+	got, shown := []bool{}, []bool{}
+	for i, item := range items {
+		if len(members(members(item)["fields"])) > 0 {
+			continue
+		}
+		row := with(members(item), map[string]any{"labels": nil, "fields": nil})
+		for key, value := range members(members(item)["labels"]) {
+			row["labels."+key] = value
+		}
+		got, shown = append(got, found.selects(s, row)), append(shown, contains(visible, i))
+	}
+	if len(got) > 0 {
+		s.same("visibility filter", q, got, shown)
+	}
+}
+
+// within returns the time of a request that the clock can have.
+func (s *site) within(requests []visibility.Request) time.Time {
+	for {
+		if now := requests[s.IntN(len(requests))].Now; time.Unix(0, now.UnixNano()).Equal(now) {
+			return now
+		}
+	}
+}
