@@ -1,7 +1,7 @@
 // Package tests checks the order in which packages import each other. Its folders
 // hold what no one package can prove: serving and console run the built command,
 // conformance the cases of each family, agreement compares engine, stock OPA and
-// the oracle, and hostile attacks every endpoint.
+// the oracle, roads the endpoints with one another, and hostile attacks each of them.
 package tests
 
 import (

@@ -39,12 +39,13 @@ func TestGatewayRoadsAgree(t *testing.T) {
 			}
 			s.sameInBatches("gateway", asked)
 			s.sameOnCommandLine("gateway", asked)
+			s.sameReplayed("gateway", asked)
+			s.sameInLog("gateway")
 			s.sameEffective(map[bool]*gateway.World{true: world, false: after}[maps.Equal(documents, files)])
 		}
 	}
 	t.Log(counts)
-	(&site{T: t}).check(counts, "gateway decision", "gateway batch", "gateway lines", "gateway data", "gateway explanation", "gateway what-if",
-		"gateway page", "gateway command line", "effective")
+	(&site{T: t}).check(counts, "gateway", "gateway refusal", "effective")
 }
 
 // sameEffective compares the effective policies of every target, as the endpoint and the command

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/writ-policy/writ/cmd/writ/changes"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/evaluate"
 	"github.com/writ-policy/writ/server/console"
@@ -45,7 +46,8 @@ func (s *site) sameRefused(point string, q map[string]any) {
 	data := members(s.ask("/v1/data/writ/"+point+"/decision", map[string]any{"input": q}))
 	s.same(point+" refusal", q, data["result"], any(decided))
 	explained, text := s.send("POST", s.kept+"/v1/explanations/"+point, "application/json", encode(q))
-	s.same(point+" refusal", q, []any{explained / 100, members(decode(s.T, text))["error"]}, []any{status / 100, want["error"]})
+	got := []any{explained, members(decode(s.T, text))["error"]}
+	s.same(point+" refusal", q, got, []any{http.StatusBadRequest, want["error"]})
 }
 
 // sameExplained compares the decision of an explanation, the outcome of each changed request in
@@ -112,7 +114,9 @@ func outcomeOf(point string, d any) string {
 }
 
 // words are those of the view for outcomes.
-var words = map[string]string{console.Allow: "Allowed", console.Deny: "Denied", console.None: "Not allowed", console.Partial: "Partly"}
+var words = map[string]string{
+	console.Allow: "Allowed", console.Deny: "Denied", console.None: "Not allowed", console.Partial: "Partly",
+}
 
 // sameOnPage compares the outcome that a view shows of a request in its form.
 func (s *site) sameOnPage(point string, q map[string]any, outcome string) {
@@ -127,8 +131,11 @@ func (s *site) sameOnPage(point string, q map[string]any, outcome string) {
 		}
 	}
 	form.Set("more", string(encode(more)))
-	path := map[string]string{"access": "/page/ask?", "visibility": "/page/ask/visibility?", "gateway": "/page/ask/gateway?"}[point]
-	status, text := s.send("GET", s.kept+path+form.Encode(), "", nil)
+	path := "/page/ask"
+	if point != "access" {
+		path += "/" + point
+	}
+	status, text := s.send("GET", s.kept+path+"?"+form.Encode(), "", nil)
 	if status == http.StatusRequestURITooLong || bytes.Contains(text, []byte("must be YAML or JSON")) {
 		return // an address that is too long, or a number that YAML does not have
 	}
@@ -167,7 +174,8 @@ func (s *site) sameInBatches(point string, asked []map[string]any) {
 		want = append(want, d)
 		lines.Write(append(encode(q), '\n'))
 	}
-	s.same(point+" batch", asked, members(s.ask("/v1/decisions/"+point+"/batch", map[string]any{"requests": asked}))["decisions"], any(want))
+	batch := members(s.ask("/v1/decisions/"+point+"/batch", map[string]any{"requests": asked}))
+	s.same(point+" batch", asked, batch["decisions"], any(want))
 	status, text := s.send("POST", s.kept+"/v1/decisions/"+point+"/batch", "application/x-ndjson", lines.Bytes())
 	if status != http.StatusOK {
 		s.Fatalf("got %d %s", status, text)
@@ -199,6 +207,51 @@ func (s *site) sameOnCommandLine(point string, asked []map[string]any) {
 		s.Fatalf("writ eval: %v: %s", err, failed)
 	}
 	s.same(point+" command line", asked, s.decodeLines(out.Bytes()), any(want))
+}
+
+// sameReplayed replays decisions on requests by the documents of the directory: none is another.
+func (s *site) sameReplayed(point string, asked []map[string]any) {
+	s.Helper()
+	lines, out, failed := new(bytes.Buffer), new(bytes.Buffer), new(bytes.Buffer)
+	for _, q := range asked {
+		d, _ := s.decide(point, q)
+		lines.Write(append(encode(map[string]any{"point": point, "request": q, "decision": d, "time": s.now()}), '\n'))
+	}
+	command := changes.NewReplay(cli.Streams{In: lines, Out: out, Err: failed})
+	now := s.now().Format(time.RFC3339Nano)
+	command.SetArgs([]string{"--policies", s.dir, "--log", "-", "--now", now, "-o", "json", "--fail-on", "none"})
+	if err := command.ExecuteContext(s.Context()); err != nil {
+		s.Fatalf("writ replay: %v: %s", err, failed)
+	}
+	report := members(decode(s.T, out.Bytes()))
+	got, want := []any{report["replayed"], report["changed"]}, []any{json.Number(strconv.Itoa(len(asked))), any([]any{})}
+	s.same(point+" replay", asked, got, want)
+}
+
+// sameInLog compares what the log says of requests that were decided by earlier documents with
+// their decisions now.
+func (s *site) sameInLog(point string) {
+	s.Helper()
+	status, text := s.send("GET", s.kept+"/v1/log?limit=1000&point="+point, "", nil)
+	var log console.Log
+	if err := json.Unmarshal(text, &log); err != nil || status != http.StatusOK {
+		s.Fatalf("log: got %d %.300s: %v", status, text, err)
+	}
+	active := log.Decisions[0].Revision
+	for _, e := range log.Decisions {
+		if e.Revision == active || e.WithoutPod || !s.Once(8) {
+			continue
+		}
+		decided, valid := s.decide(point, decode(s.T, e.Request))
+		want := outcomeOf(point, decided)
+		if want == console.Partial {
+			want = console.Allow // as the log has it
+		}
+		if !valid || want == e.Outcome {
+			want = "" // it is the same, or about a gateway that is not there any more
+		}
+		s.same(point+" log", decode(s.T, e.Request), e.Now, want)
+	}
 }
 
 // filter is a condition in UCAST.

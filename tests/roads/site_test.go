@@ -6,7 +6,9 @@ package roads
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -46,7 +48,7 @@ type site struct {
 }
 
 // newSite returns the servers of some documents.
-func newSite(t *testing.T, seed uint64, clusters []string, files map[string]string) *site {
+func newSite(t *testing.T, seed uint64, clusters []string, files map[string]string, callers ...caller) *site {
 	t.Helper()
 	s := &site{T: t, Source: random.New(seed, 31), dir: t.TempDir(), counts: make(map[string]int)}
 	s.writeClusters(clusters)
@@ -55,7 +57,11 @@ func newSite(t *testing.T, seed uint64, clusters []string, files map[string]stri
 	c.Policies, c.Listen, c.Settle, c.AllowEmpty = []string{s.dir}, "127.0.0.1:0", 0, true
 	c.Clusters.File, c.Now = s.clusters, s.now
 	c.Timeouts.Drain, c.Timeouts.Grace = 0, time.Second
+	if len(callers) > 0 {
+		c.Callers.Auditors, c.Callers.Tokens = []string{auditors}, s.writeTokens(callers)
+	}
 	s.kept = s.serve(c)
+	c.Callers.Auditors, c.Callers.Tokens = nil, ""
 	c.Cache.Entries, c.Cache.VisibilityEntries = 0, 0
 	s.plain = s.serve(c)
 	return s
@@ -73,7 +79,8 @@ func (s *site) writeClusters(names []string) {
 	for _, name := range names {
 		labels := map[string]string{"env": s.One([]string{"prod", "prod", "blue", ""})}
 		s.labels[name], s.tenants[name] = labels, s.One([]string{"bank", "shop-1", ""})
-		list = append(list, map[string]any{"name": name, "labels": labels, "tenant": s.tenants[name]})
+		isDefault := name == names[0]
+		list = append(list, map[string]any{"name": name, "labels": labels, "tenant": s.tenants[name], "default": isDefault})
 	}
 	s.clusters = filepath.Join(s.TempDir(), "clusters.yaml")
 	if err := os.WriteFile(s.clusters, encode(map[string]any{"clusters": list}), 0o600); err != nil {
@@ -103,6 +110,34 @@ func (s *site) put(files map[string]string) {
 		s.putFile(path, content)
 	}
 	s.files = files
+}
+
+// caller is somebody who asks about itself, with a token for its place among the callers. auditor
+// is the token of whoever else asks.
+type caller struct {
+	user   string
+	groups []string
+}
+
+const (
+	auditor  = "t-auditor"
+	auditors = "auditors"
+)
+
+func (s *site) writeTokens(callers []caller) (path string) {
+	s.Helper()
+	var text strings.Builder
+	table := csv.NewWriter(&text)
+	rows := [][]string{{auditor, "auditor", "0", auditors}}
+	for i, c := range callers {
+		rows = append(rows, []string{fmt.Sprintf("t-%d", i), c.user, fmt.Sprint(i + 1), strings.Join(c.groups, ",")})
+	}
+	path = filepath.Join(s.TempDir(), "tokens.csv")
+	err := table.WriteAll(rows)
+	if err = errors.Join(err, os.WriteFile(path, []byte(text.String()), 0o600)); err != nil {
+		s.Fatal(err)
+	}
+	return path
 }
 
 // putFile writes a file of documents.
@@ -182,11 +217,18 @@ func (s *site) settle(files map[string]string) {
 // send sends a request. Answers that a busy server refuses are asked for again.
 func (s *site) send(method, url, media string, body []byte) (int, []byte) {
 	s.Helper()
+	return s.sendAs(auditor, method, url, media, body)
+}
+
+// sendAs is send with a token.
+func (s *site) sendAs(token, method, url, media string, body []byte) (int, []byte) {
+	s.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		r, err := http.NewRequestWithContext(s.Context(), method, url, bytes.NewReader(body))
 		if err != nil {
 			s.Fatal(err)
 		}
+		r.Header.Set("Authorization", "Bearer "+token)
 		if media != "" {
 			r.Header.Set("Content-Type", media)
 		}
@@ -202,7 +244,7 @@ func (s *site) send(method, url, media string, body []byte) (int, []byte) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		if answer.StatusCode != http.StatusServiceUnavailable || strings.HasSuffix(url, "/v1/status") || time.Now().After(end) {
+		if answer.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
 			return answer.StatusCode, text
 		}
 	}
@@ -248,14 +290,19 @@ func (s *site) same(road string, request, got, want any) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		s.counts["disagree "+road]++
-		s.Errorf("%s, at %s: %s\ngot  %s\nwant %s", road, s.now().Format(time.RFC3339Nano), encode(request), encode(got), encode(want))
+		at := s.now().Format(time.RFC3339Nano)
+		s.Errorf("%s, at %s: %s\ngot  %s\nwant %s", road, at, encode(request), encode(got), encode(want))
 	}
 }
 
-// check fails if one of some roads was hardly ever compared.
-func (s *site) check(counts map[string]int, roads ...string) {
+// check fails if an answer of the roads that a point has, or of others, was never compared.
+func (s *site) check(counts map[string]int, point string, others ...string) {
 	s.Helper()
-	for _, road := range roads {
+	roads := []string{"decision", "batch", "lines", "data", "explanation", "what-if", "page", "command line", "replay", "log"}
+	for i, road := range roads {
+		roads[i] = point + " " + road
+	}
+	for _, road := range append(roads, others...) {
 		if counts[road] == 0 {
 			s.Errorf("no answer of %q was compared: %v", road, counts)
 		}

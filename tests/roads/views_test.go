@@ -1,7 +1,11 @@
 package roads
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,9 +36,10 @@ func TestVisibilityRoadsAgree(t *testing.T) {
 		files, world := visibility.Generate(seed)
 		edited, after := visibility.Generate(seed + 1)
 		files["hidden.yaml"], edited["hidden.yaml"] = hidden, hidden
-		s := newSite(t, seed, viewClusters, files)
-		s.counts = counts
 		requests := [][]visibility.Request{world.Requests(60), after.Requests(60)}
+		callers := callersOf(slices.Concat(requests...))
+		s := newSite(t, seed, viewClusters, files, callers...)
+		s.counts = counts
 		for state, documents := range []map[string]string{files, edited, files} {
 			s.edit(documents)
 			for range 4 {
@@ -46,12 +51,15 @@ func TestVisibilityRoadsAgree(t *testing.T) {
 				}
 				s.sameInBatches("visibility", asked)
 				s.sameOnCommandLine("visibility", asked)
+				s.sameReplayed("visibility", asked)
+				s.sameInLog("visibility")
+				s.permissions(callers)
 			}
 		}
 	}
 	t.Log(counts)
-	(&site{T: t}).check(counts, "visibility decision", "visibility batch", "visibility lines", "visibility data", "visibility explanation", "visibility what-if",
-		"visibility page", "visibility filter", "visibility compile", "visibility command line", "visibility explanation of items", "visibility stream")
+	(&site{T: t}).check(counts, "visibility",
+		"visibility filter", "visibility compile", "visibility explanation of items", "visibility stream", "permissions")
 }
 
 // viewRoads asks for a decision by each road. Its argument is a request that states the labels of
@@ -142,4 +150,45 @@ func (s *site) within(requests []visibility.Request) time.Time {
 			return now
 		}
 	}
+}
+
+// callersOf returns the principals of requests that can be callers.
+func callersOf(requests []visibility.Request) (callers []caller) {
+	for _, r := range requests {
+		isAbsent := func(group string) bool { return group == "" || strings.Contains(group, ",") }
+		if r.User != "" && !slices.ContainsFunc(r.Groups, isAbsent) {
+			callers = append(callers, caller{r.User, r.Groups})
+		}
+	}
+	return callers
+}
+
+// permissions compares what a caller may do on each cluster with the decisions on it.
+func (s *site) permissions(callers []caller) {
+	s.Helper()
+	at := s.IntN(len(callers))
+	query := url.Values{"cluster": append([]string{"nowhere"}, viewClusters...)}
+	status, text := s.sendAs(fmt.Sprintf("t-%d", at), "GET", s.kept+"/api/v1/auth/permissions?"+query.Encode(), "", nil)
+	if status != http.StatusOK {
+		s.Fatalf("permissions: got %d %s", status, text)
+	}
+	got := members(members(decode(s.T, text))["clusters"])
+	want := map[string]any{}
+	for _, name := range query["cluster"] {
+		cluster := map[string]any{"name": name}
+		if labels, known := s.labels[name]; known {
+			cluster["labels"] = labels
+		}
+		groups := append([]string{}, callers[at].groups...)
+		d, _ := s.decide("visibility", map[string]any{"user": callers[at].user, "groups": groups, "cluster": cluster})
+		if decided := members(d); decided["decision"] != "deny" {
+			granted, level := decided["permissions"].([]any), "limited"
+			slices.SortFunc(granted, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+			if decided["decision"] == "allow" && len(granted) == 2 { // view and viewMetrics
+				level = "full"
+			}
+			want[name] = map[string]any{"permissions": granted, "access_level": level}
+		}
+	}
+	s.same("permissions", callers[at].user, any(got), any(want))
 }
