@@ -71,6 +71,23 @@ func TestLogKnowsTheLabelsOfClusters(t *testing.T) {
 	}
 }
 
+// A log that takes too long has no outcome that only the end of its time made.
+func TestLogThatTakesTooLong(t *testing.T) {
+	s := newSite(t, labelsDocuments)
+	s.explorer.Observe(decision.Observation{
+		Point: decision.Visibility, Revision: "an earlier one", Endpoint: "/test", Outcome: decision.Deny,
+		Input:  func() []byte { return []byte(`{"user":"eve","cluster":{"name":"east"},"type":"nodes"}`) },
+		Result: func() []byte { return []byte(`{"decision":"deny"}`) },
+	})
+	ended, end := context.WithCancel(t.Context())
+	end()
+	log, err := s.explorer.Now().Log(ended, all, console.LogQuery{})
+	var refused *console.Error
+	if !errors.As(err, &refused) || refused.Reason != console.Busy {
+		t.Errorf("got %+v, %v, want that it took too long", log, err)
+	}
+}
+
 // A stored bundle that cannot be loaded ends the comparison, whatever is wrong with it.
 func TestComparisonOfABundleThatCannotBeLoaded(t *testing.T) {
 	s := newSite(t, labelsDocuments)

@@ -143,6 +143,9 @@ func (v *viewer) Log(ctx context.Context, c console.Caller, q console.LogQuery) 
 		out.Decisions = append(out.Decisions, entry)
 		return true
 	})
+	if ctx.Err() != nil { // decisions that were not made are not those of now
+		return nil, console.Errorf(console.Busy, "the decisions of the log took too long to make again; ask for fewer")
+	}
 	return out, nil
 }
 

@@ -104,7 +104,7 @@ func (v *viewer) decideWhatIf(ctx context.Context, point string, w *console.What
 		return false
 	}
 	answer, refused := q.Decide(ctx, v.policies.At(at))
-	if refused != nil {
+	if refused != nil || ctx.Err() != nil {
 		return false
 	}
 	f := factsOf(point, answer, answer.Settle())
