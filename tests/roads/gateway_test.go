@@ -26,6 +26,7 @@ func TestGatewayRoadsAgree(t *testing.T) {
 		requests := append(world.Requests(60), after.Requests(60)...)
 		for _, documents := range []map[string]string{files, edited, files} {
 			s.edit(documents)
+			s.sameInLog("gateway")
 			var asked []map[string]any
 			for range 2 * requestsPerState {
 				q := members(decode(t, []byte(requests[s.IntN(len(requests))].JSON())))
@@ -40,7 +41,6 @@ func TestGatewayRoadsAgree(t *testing.T) {
 			s.sameInBatches("gateway", asked)
 			s.sameOnCommandLine("gateway", asked)
 			s.sameReplayed("gateway", asked)
-			s.sameInLog("gateway")
 			s.sameEffective(map[bool]*gateway.World{true: world, false: after}[maps.Equal(documents, files)])
 		}
 	}

@@ -42,6 +42,7 @@ func TestVisibilityRoadsAgree(t *testing.T) {
 		s.counts = counts
 		for state, documents := range []map[string]string{files, edited, files} {
 			s.edit(documents)
+			s.sameInLog("visibility")
 			for range 4 {
 				s.at(s.within(requests[state%2]))
 				var asked []map[string]any
@@ -52,7 +53,6 @@ func TestVisibilityRoadsAgree(t *testing.T) {
 				s.sameInBatches("visibility", asked)
 				s.sameOnCommandLine("visibility", asked)
 				s.sameReplayed("visibility", asked)
-				s.sameInLog("visibility")
 				s.permissions(callers)
 			}
 		}
@@ -85,22 +85,32 @@ func (s *site) viewRoads(q map[string]any) (whole map[string]any) {
 	return whole
 }
 
-// sameStreamed sends the items of a request one a line: none are an empty list. whole states the
-// labels of its cluster.
-func (s *site) sameStreamed(q, whole map[string]any) {
+// sameStreamed sends the items of a request one a line: none are an empty list. stated has the
+// labels of its cluster, which a command does not know.
+func (s *site) sameStreamed(q, stated map[string]any) {
 	s.Helper()
 	items, _ := q["items"].([]any)
-	want, _ := s.decide("visibility", with(whole, map[string]any{"items": append([]any{}, items...)}))
-	body := append(encode(with(q, map[string]any{"items": nil})), '\n')
+	want, _ := s.decide("visibility", with(stated, map[string]any{"items": append([]any{}, items...)}))
+	var lines []byte
 	for _, item := range items {
-		body = append(append(body, encode(item)...), '\n')
+		lines = append(append(lines, encode(item)...), '\n')
 	}
+	body := append(append(encode(with(q, map[string]any{"items": nil})), '\n'), lines...)
 	status, text := s.send("POST", s.kept+"/v1/decisions/visibility", "application/x-ndjson", body)
 	if status != http.StatusOK {
 		s.Fatalf("stream of %s: got %d %s", encode(q), status, text)
 	}
+	s.same("visibility stream", q, whole(s.decodeLines(text)), want)
+	if s.Once(8) {
+		body = append(append(encode(with(stated, map[string]any{"items": nil})), '\n'), lines...)
+		s.same("visibility stream", q, whole(s.eval(body, "--point", "visibility", "--stream")), want)
+	}
+}
+
+// whole is the decision that the lines of a stream come to.
+func whole(lines any) any {
 	got, visible := map[string]any{}, []any{}
-	for _, line := range s.decodeLines(text).([]any) {
+	for _, line := range lines.([]any) {
 		for key, value := range members(line) {
 			if list, ok := value.([]any); ok && key == "visible" {
 				visible = append(visible, list...)
@@ -110,7 +120,7 @@ func (s *site) sameStreamed(q, whole map[string]any) {
 		}
 	}
 	got["visible"] = visible
-	s.same("visibility stream", q, any(got), want)
+	return got
 }
 
 // viewFilter evaluates the filter of a request on its items, which have no fields: how a column
