@@ -1,7 +1,9 @@
 package roads
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -29,9 +31,15 @@ func TestAccessRoadsAgree(t *testing.T) {
 	for seed := gate.Seed(); seed < gate.Seed()+uint64(worlds()); seed++ {
 		files, world := access.GenerateDated(seed)
 		edited, after := access.GenerateRedated(seed)
-		s := newSite(t, seed, accessClusters, files)
-		s.counts = counts
 		requests, instants := world.Requests(200), access.Instants(world, after)
+		var callers []caller
+		for _, r := range requests {
+			if c := (caller{r.User, r.Groups}); c.canAsk() {
+				callers = append(callers, c)
+			}
+		}
+		s := newSite(t, seed, accessClusters, files, callers...)
+		s.counts = counts
 		s.at(instants[0])
 		for state, documents := range []map[string]string{files, edited, files} {
 			s.edit(documents)
@@ -76,7 +84,10 @@ func (s *site) accessRoads(q map[string]any, r oracle.Request) {
 	s.whoCan(q)
 	s.evaluation(q)
 	s.review(r)
-	s.originReview(r)
+	if c := (caller{r.User, r.Groups}); c.canAsk() {
+		s.originReview(r)
+		s.rulesReview(c, r.Namespace)
+	}
 }
 
 // accessFilters evaluates the filter of a request on its own namespace and name, and on others.
@@ -233,8 +244,8 @@ func (s *site) review(r oracle.Request) {
 	s.same("review", decode(s.T, []byte(r.JSON())), got, []any{decision["allowed"], decision["denied"], reason})
 }
 
-// originReview asks about a user or a group alone as Origin does. A review is about the default
-// cluster, and words of a kind that is not a plural would be others.
+// originReview asks about the caller as Origin does. A review is about the default cluster, and
+// words of a kind that is not a plural would be others.
 func (s *site) originReview(r oracle.Request) {
 	s.Helper()
 	isSingular := !strings.HasSuffix(r.Resource, "s") || strings.HasSuffix(r.Resource, "ss") || strings.HasSuffix(r.Resource, "us")
@@ -246,11 +257,6 @@ func (s *site) originReview(r oracle.Request) {
 	if r.Subresource != "" {
 		spec["resourceKind"] = r.Resource + "/" + r.Subresource
 	}
-	if r.User != "" && (len(r.Groups) == 0 || s.Once(2)) {
-		spec["userName"], r.Groups = r.User, nil
-	} else {
-		spec["groupName"], r.User, r.Groups = r.Groups[0], "", r.Groups[:1]
-	}
 	if r.Labels != nil {
 		spec["content"] = map[string]any{"metadata": map[string]any{"labels": r.Labels}}
 	}
@@ -258,9 +264,56 @@ func (s *site) originReview(r oracle.Request) {
 	r.Fields, r.NamespaceLabels, r.Pod, r.PodError, r.Attributes = nil, nil, nil, "", nil
 	want, valid := s.decide("access", decode(s.T, []byte(r.JSON())))
 	if !valid {
-		return // a group without a name
+		s.Errorf("%s is not valid: %s", r.JSON(), want)
+		return
 	}
-	review := map[string]any{"kind": "SubjectAccessReview", "apiVersion": "v1", "spec": spec}
-	answer := members(s.ask("/api/v1/ns/"+r.Namespace+"/subjectaccessreviews", review))
-	s.same("Origin review", decode(s.T, []byte(r.JSON())), members(answer["status"])["allowed"], members(want)["allowed"])
+	review := encode(map[string]any{"kind": "SubjectAccessReview", "apiVersion": "v1", "spec": spec})
+	token, path := s.tokens[(&caller{r.User, r.Groups}).key()], "/api/v1/ns/"+r.Namespace+"/subjectaccessreviews"
+	status, text := s.sendAs(token, "POST", s.kept+path, "application/json", review)
+	got := []any{status, members(members(decode(s.T, text))["status"])["allowed"]}
+	s.same("Origin review", decode(s.T, []byte(r.JSON())), got, []any{http.StatusOK, members(want)["allowed"]})
+}
+
+// rulesReview asks what a caller may do in a namespace. What a rule says is allowed on the cluster
+// of the review.
+func (s *site) rulesReview(c caller, namespace string) {
+	s.Helper()
+	if namespace == "" {
+		return
+	}
+	cluster := s.One(accessClusters)
+	path := "/clusters/" + cluster + "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+	review := encode(map[string]any{
+		"kind": "SelfSubjectRulesReview", "apiVersion": "authorization.k8s.io/v1", "spec": map[string]any{"namespace": namespace},
+	})
+	status, text := s.sendAs(s.tokens[c.key()], "POST", s.kept+path, "application/json", review)
+	var answer struct {
+		Status struct {
+			ResourceRules []struct{ Verbs, APIGroups, Resources, ResourceNames []string }
+		}
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || status != http.StatusCreated && status != http.StatusOK {
+		s.Fatalf("rules review: got %d %s", status, text)
+	}
+	rules := answer.Status.ResourceRules
+	s.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
+	of := func(list []string, any string) string {
+		if one := s.One(list); one != "*" {
+			return one
+		}
+		return any
+	}
+	for _, rule := range rules[:min(len(rules), 3)] {
+		q := map[string]any{
+			"user": c.user, "groups": append([]string{}, c.groups...), "namespace": namespace, "cluster": cluster,
+			"verb": of(rule.Verbs, "list"), "apiGroup": of(rule.APIGroups, "apps"), "name": "a",
+		}
+		resource, subresource, _ := strings.Cut(of(rule.Resources, "pods"), "/")
+		q["resource"], q["subresource"], q["tenant"] = resource, subresource, s.tenants[cluster]
+		if len(rule.ResourceNames) > 0 {
+			q["name"] = s.One(rule.ResourceNames)
+		}
+		want, _ := s.decide("access", q)
+		s.same("rules review", q, any(true), members(want)["allowed"])
+	}
 }

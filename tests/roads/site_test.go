@@ -42,6 +42,7 @@ type site struct {
 	files         map[string]string
 	labels        map[string]map[string]string // of the clusters in the file
 	tenants       map[string]string
+	tokens        map[string]string // of callers
 	clock         atomic.Int64
 	kept, plain   string
 	counts        map[string]int // of comparisons, by road
@@ -112,12 +113,19 @@ func (s *site) put(files map[string]string) {
 	s.files = files
 }
 
-// caller is somebody who asks about itself, with a token for its place among the callers. auditor
-// is the token of whoever else asks.
+// caller is a user who asks about itself. auditor is the token for questions about others.
 type caller struct {
 	user   string
 	groups []string
 }
+
+// canAsk reports whether a file of tokens can have the caller.
+func (c *caller) canAsk() bool {
+	isAbsent := func(group string) bool { return group == "" || strings.Contains(group, ",") }
+	return c.user != "" && !slices.ContainsFunc(c.groups, isAbsent)
+}
+
+func (c *caller) key() string { return fmt.Sprintf("%q", append([]string{c.user}, c.groups...)) }
 
 const (
 	auditor  = "t-auditor"
@@ -129,8 +137,11 @@ func (s *site) writeTokens(callers []caller) (path string) {
 	var text strings.Builder
 	table := csv.NewWriter(&text)
 	rows := [][]string{{auditor, "auditor", "0", auditors}}
+	s.tokens = make(map[string]string)
 	for i, c := range callers {
-		rows = append(rows, []string{fmt.Sprintf("t-%d", i), c.user, fmt.Sprint(i + 1), strings.Join(c.groups, ",")})
+		token := fmt.Sprintf("t-%d", i)
+		s.tokens[c.key()] = token
+		rows = append(rows, []string{token, c.user, fmt.Sprint(i + 1), strings.Join(c.groups, ",")})
 	}
 	path = filepath.Join(s.TempDir(), "tokens.csv")
 	err := table.WriteAll(rows)
@@ -214,7 +225,7 @@ func (s *site) settle(files map[string]string) {
 	}
 }
 
-// send sends a request. Answers that a busy server refuses are asked for again.
+// send sends a request. What a busy server refuses, or does not decide in time, is asked again.
 func (s *site) send(method, url, media string, body []byte) (int, []byte) {
 	s.Helper()
 	return s.sendAs(auditor, method, url, media, body)
@@ -244,7 +255,8 @@ func (s *site) sendAs(token, method, url, media string, body []byte) (int, []byt
 		if err != nil {
 			s.Fatal(err)
 		}
-		if answer.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
+		isLate := answer.StatusCode == http.StatusServiceUnavailable || bytes.Contains(text, []byte("took too long"))
+		if !isLate || time.Now().After(end) {
 			return answer.StatusCode, text
 		}
 	}

@@ -1,7 +1,6 @@
 package roads
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -165,9 +164,8 @@ func (s *site) within(requests []visibility.Request) time.Time {
 // callersOf returns the principals of requests that can be callers.
 func callersOf(requests []visibility.Request) (callers []caller) {
 	for _, r := range requests {
-		isAbsent := func(group string) bool { return group == "" || strings.Contains(group, ",") }
-		if r.User != "" && !slices.ContainsFunc(r.Groups, isAbsent) {
-			callers = append(callers, caller{r.User, r.Groups})
+		if c := (caller{r.User, r.Groups}); c.canAsk() {
+			callers = append(callers, c)
 		}
 	}
 	return callers
@@ -178,7 +176,7 @@ func (s *site) permissions(callers []caller) {
 	s.Helper()
 	at := s.IntN(len(callers))
 	query := url.Values{"cluster": append([]string{"nowhere"}, viewClusters...)}
-	status, text := s.sendAs(fmt.Sprintf("t-%d", at), "GET", s.kept+"/api/v1/auth/permissions?"+query.Encode(), "", nil)
+	status, text := s.sendAs(s.tokens[callers[at].key()], "GET", s.kept+"/api/v1/auth/permissions?"+query.Encode(), "", nil)
 	if status != http.StatusOK {
 		s.Fatalf("permissions: got %d %s", status, text)
 	}
