@@ -41,7 +41,7 @@ func TestOverridesDifferByUser(t *testing.T) {
 	}
 }
 
-// A question that does not leave the pod open has no request with one: nobody is listed whom only a
+// A question that does not leave the pod open has no request with one: no user is listed whom only a
 // pod lets pass.
 func TestPodThatIsNotOpenIsAbsent(t *testing.T) {
 	clock := &revisions.Clock{Time: revisions.Hour(1)}
