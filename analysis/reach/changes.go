@@ -43,9 +43,15 @@ type change struct {
 	isNew   bool     // of a binding: nothing is replaced by it
 	lends   *lending // of a new escalation
 	members []string // of a container: the roles that it makes grant everything, the bindings that go
+	text    string   // identifies it; empty before it is asked
 }
 
-func (c *change) key() string { return statement.JSONText(c.written()) }
+func (c *change) key() string {
+	if c.text == "" {
+		c.text = statement.JSONText(c.written())
+	}
+	return c.text
+}
 
 func (c *change) metadata() map[string]any {
 	meta := map[string]any{"name": c.name}
@@ -134,8 +140,11 @@ func (c *change) grantsEverything(family, name string) *tables.Role {
 		role.Origin = []tables.OriginRule{{Source: madeByHop, Verbs: everything, Kinds: everything}}
 	} else {
 		role.Kubernetes = []tables.KubernetesRule{
-			{Source: madeByHop, KubernetesLists: &tables.KubernetesLists{Verbs: everything, Groups: everything, Resources: everything}},
-			{Rule: 1, Source: madeByHop, KubernetesLists: &tables.KubernetesLists{Verbs: everything, Paths: everything}}}
+			{Source: madeByHop, KubernetesLists: &tables.KubernetesLists{Verbs: everything, Groups: everything, Resources: everything}}}
+		if c.kind == kindClusterRole {
+			role.Kubernetes = append(role.Kubernetes,
+				tables.KubernetesRule{Rule: 1, Source: madeByHop, KubernetesLists: &tables.KubernetesLists{Verbs: everything, Paths: everything}})
+		}
 	}
 	return &role
 }
@@ -194,10 +203,14 @@ func named(subjects tables.Map[[]string], key, self string) tables.Map[[]string]
 
 var everything = []string{"*"}
 
-// everyRule are the rules of a role of Kubernetes that grants everything.
-var everyRule = []any{
-	map[string]any{"verbs": everything, "apiGroups": everything, "resources": everything},
-	map[string]any{"verbs": everything, "nonResourceURLs": everything},
+// everyRule returns the rules of a role of Kubernetes that grants everything. One of a namespace
+// cannot have paths.
+func everyRule(kind string) []any {
+	rules := []any{map[string]any{"verbs": everything, "apiGroups": everything, "resources": everything}}
+	if kind == kindClusterRole {
+		rules = append(rules, map[string]any{"verbs": everything, "nonResourceURLs": everything})
+	}
+	return rules
 }
 
 // newRole returns a change that writes a role which grants everything.
@@ -206,7 +219,7 @@ func newRole(kind, namespace, name string) change {
 		return change{apiVersion: writVersion, kind: kindRole, namespace: namespace, name: name,
 			document: map[string]any{"rules": []any{map[string]any{"verbs": everything, "resourceKinds": everything}}}}
 	}
-	return change{apiVersion: rbacVersion, kind: kind, namespace: namespace, name: name, document: map[string]any{"rules": everyRule}}
+	return change{apiVersion: rbacVersion, kind: kind, namespace: namespace, name: name, document: map[string]any{"rules": everyRule(kind)}}
 }
 
 // newBinding returns a change that binds a role to a principal.
@@ -264,6 +277,7 @@ func (g *graph) after(w *world, c change) *world {
 	changes := slices.DeleteFunc(slices.Clone(w.changes), func(o change) bool {
 		return o.apiVersion == c.apiVersion && o.kind == c.kind && o.namespace == c.namespace && o.name == c.name
 	})
+	c.key()
 	changes = append(changes, c)
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.key(), b.key()) })
 	if len(changes) > g.o.MaxChanges {
@@ -273,8 +287,7 @@ func (g *graph) after(w *world, c change) *world {
 	if known := g.worlds[key]; known != nil {
 		return known
 	}
-	next := newWorld(statement.NewWorld(tables.Revision{Tables: c.with(w.Revision.Tables), Modules: w.Revision.Modules}), g.o, changes)
-	next.shapes = w.shapes
+	next := newWorld(statement.NewWorld(tables.Revision{Tables: c.with(w.Revision.Tables), Modules: w.Revision.Modules}), g.o, w.memory, changes)
 	g.worlds[key] = next
 	return next
 }

@@ -40,7 +40,7 @@ func Compare(ctx context.Context, a, b Options) (*diff.Reach, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.explore(ctx, s.isAtAll); err != nil {
+		if err := s.explore(ctx); err != nil {
 			return nil, err
 		}
 		c.sides[i] = s

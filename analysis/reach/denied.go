@@ -17,7 +17,7 @@ import (
 func Denied(ctx context.Context, o Options, report *Report) ([]Path, error) {
 	o.From, o.To = slices.Clone(o.From), slices.Clone(o.To)
 	o.standIn = standInFor(o.World)
-	served := newWorld(o.World, &o, nil)
+	served := newWorld(o.World, &o, newMemory(), nil)
 	if o.Judge != nil {
 		served.engine = o.Judge
 	}

@@ -16,15 +16,17 @@
 // Whether a request is allowed is a question to package question, over the same statements
 // as who-can: denials, conditions and pod security are not stated a second time. The answer
 // is kept by the conditions that decide it, so that subjects with the same grants are asked
-// about once. Sets of identities that one edge leads to are one node, and so are the hops in all
-// namespaces of those who hold the same grant for the whole cluster. Distances are counted from
-// each target backwards, class by class and by the number of changes that are left. The rejected
-// alternative, a search from each subject, walks the same hops once for every subject.
+// about once, in whatever world. Sets of identities that one edge leads to are one node, and so
+// are the hops in all namespaces of those who hold the same grant for the whole cluster. Distances
+// are counted from each target backwards, class by class and by the number of changes that are
+// left. The rejected alternative, a search from each subject, walks the same hops once for every
+// subject.
 //
 // Worlds multiply with the documents that may be changed, so that three things keep them few.
 // A role that a user binds to itself grants nothing to others: other identities are looked for
 // in the world without that binding, and in a namespace it leads to hops of that namespace
 // alone. An identity that may do everything changes documents before it becomes another one,
 // which is then idle. Groups that only grant are impersonated together. The paths that are left
-// out have no fewer hops and no better class than one that is kept.
+// out have no fewer hops and no better class than one that is kept. Hops are looked for one after
+// another from all subjects, and no further from a subject that reaches each goal with certainty.
 package reach

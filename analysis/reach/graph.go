@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/statement"
-	"github.com/writ-policy/writ/internal/progress"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -87,7 +86,7 @@ type hop struct {
 func newGraph(o *Options) *graph {
 	g := &graph{o: o, nodes: make(map[string]*node), worlds: make(map[string]*world), unlisted: make(map[string]bool)}
 	o.standIn = standInFor(o.World)
-	base := newWorld(o.World, o, nil)
+	base := newWorld(o.World, o, newMemory(), nil)
 	base.engine = o.Judge
 	g.worlds[""] = base
 	g.know()
@@ -147,42 +146,6 @@ func (x *expansion) accountsOf(namespace string, w *world) *node {
 	})
 }
 
-// explore finds everything that can be reached from the nodes that are there. done reports
-// whether a node does not have to be left.
-func (g *graph) explore(ctx context.Context, done func(*node) (bool, error)) error {
-	found := progress.FromContext(ctx)
-	for i := 0; i < len(g.order) || g.hasMore(); i++ {
-		n := g.order[i]
-		if n.identity == nil || n.expanded || n.identity.sink {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if len(g.order) > g.o.MaxIdentities {
-			return ErrTooManyIdentities
-		}
-		isDone, err := done(n)
-		if err != nil {
-			return err
-		}
-		n.expanded = true
-		found.Count(1, "identities")
-		if isDone || g.reused(n) {
-			continue
-		}
-		if err := g.expand(ctx, n); err != nil {
-			return fmt.Errorf("%s: %w", n.identity.text(), err)
-		}
-	}
-	for _, n := range g.order {
-		for _, a := range n.arcs {
-			a.to.back = append(a.to.back, arc{a.hop, n})
-		}
-	}
-	return nil
-}
-
 // hasMore adds the hops of sessions that others approve, once all nodes are expanded. It
 // reports whether they lead to new nodes.
 func (g *graph) hasMore() bool {
@@ -200,6 +163,10 @@ type expansion struct {
 	held []*statement.Statement
 	err  error
 
+	// holding identifies what is held, if isLike is set.
+	holding int
+	isLike  bool
+
 	// namespaces are those whose hops are looked for, and accounts those in them. isLocal states
 	// that this is one namespace, where the identity made a binding for itself: that grants
 	// nothing elsewhere, and the other hops are those of the node without it.
@@ -213,6 +180,7 @@ type expansion struct {
 
 func (g *graph) expand(ctx context.Context, n *node) error {
 	x := &expansion{g: g, ctx: ctx, n: n, held: n.world.held(n.identity), namespaces: g.namespaces, accounts: g.accounts}
+	x.holding, x.isLike = n.world.holding(n.identity, x.held)
 	if place := n.ownPlace(); place != "" {
 		x.isLocal, x.namespaces = true, []string{place}
 		x.accounts = slices.DeleteFunc(slices.Clone(g.accounts), func(account string) bool { return !strings.HasPrefix(account, place+":") })
@@ -302,9 +270,20 @@ func (x *expansion) verdict(t target, anyName bool, facts map[string]any) verdic
 	if x.err != nil {
 		return verdict{class: never}
 	}
-	v, err := x.n.world.allowed(x.ctx, x.n.identity, x.held, t, anyName, facts)
+	w := x.n.world
+	asked := asked{x.holding, t, anyName, ""}
+	if len(facts) > 0 {
+		asked.stated = statement.JSONText(facts)
+	}
+	if v, known := w.answers[asked]; known && x.isLike {
+		return v
+	}
+	v, err := w.allowed(x.ctx, x.n.identity, x.held, t, anyName, facts)
 	if x.err = err; err != nil {
 		return verdict{class: never}
+	}
+	if x.isLike {
+		w.answers[asked] = v
 	}
 	return v
 }

@@ -88,7 +88,7 @@ func Find(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.explore(ctx, s.isAtAll); err != nil {
+	if err := s.explore(ctx); err != nil {
 		return nil, err
 	}
 	return s.report(ctx)
@@ -103,6 +103,7 @@ func (e *InputError) Error() string { return e.Message }
 type search struct {
 	*graph
 	starts []start
+	few    int // see fewWorlds
 }
 
 // begin returns the search that options ask for, before anything is explored.
@@ -130,7 +131,7 @@ func begin(o *Options) (*search, error) {
 			o.Known = append(o.Known, p)
 		}
 	}
-	s := &search{graph: newGraph(o)}
+	s := &search{graph: newGraph(o), few: fewWorlds}
 	s.goals = goals
 	if len(o.To) == 0 {
 		s.goals = append(s.goals, goal{name: ClusterAdmin})
@@ -150,13 +151,18 @@ func begin(o *Options) (*search, error) {
 }
 
 // isAtAll reports whether a node is at every goal.
-func (s *search) isAtAll(n *node) (bool, error) {
-	return !slices.ContainsFunc(s.goals, func(x goal) bool { return !x.reached(n) }), nil
+func (s *search) isAtAll(n *node) bool {
+	return !slices.ContainsFunc(s.goals, func(x goal) bool { return !x.reached(n) })
+}
+
+// nodesAt returns the nodes that are at a goal.
+func (s *search) nodesAt(goal int) []*node {
+	return elements.Filter(s.order, func(n *node) bool { return s.goals[goal].reached(n) })
 }
 
 // towards returns the distances of all nodes to a goal, by class; nil if no node is there.
 func (s *search) towards(goal int) (out []*distances) {
-	at := elements.Filter(s.order, func(n *node) bool { return s.goals[goal].reached(n) })
+	at := s.nodesAt(goal)
 	if len(at) == 0 {
 		return nil
 	}

@@ -54,10 +54,10 @@ type world struct {
 	changes []change
 	key     string
 	engine  statement.Judge // decides by the documents; nil until it is needed
-	known   map[string]verdict
-	sealed  bool // sessions decide too: statements do not know them
+	sealed  bool            // sessions decide too: statements do not know them
 
-	shapes  map[target]*shape                 // of all worlds of a search
+	*memory
+	numbers map[*statement.Statement]int      // of contents
 	denials map[target][]*statement.Statement // of deny policies, by the shape of a request
 
 	quiet map[*edge][2][]string // namespaces, by whether a deny policy may fit the edge there
@@ -73,9 +73,9 @@ type shape struct {
 	fits    map[statement.Condition]bool // whether a condition matches what is asked for
 }
 
-func newWorld(w *statement.World, o *Options, changes []change) *world {
-	out := &world{World: w, o: o, changes: changes, known: make(map[string]verdict),
-		shapes: make(map[target]*shape), denials: make(map[target][]*statement.Statement), quiet: make(map[*edge][2][]string)}
+func newWorld(w *statement.World, o *Options, m *memory, changes []change) *world {
+	out := &world{World: w, o: o, changes: changes, memory: m, numbers: make(map[*statement.Statement]int),
+		denials: make(map[target][]*statement.Statement), quiet: make(map[*edge][2][]string)}
 	out.key = keyOf(changes)
 	sessions := tables.Of[*tables.Sessions](w.Revision.Tables)
 	out.sealed = sessions != nil && sessions.Sessions.Len()+sessions.Debug.Len() > 0
@@ -218,7 +218,7 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 		k, isKubernetes := s.Condition.(*statement.KubernetesRule)
 		switch {
 		case !isKubernetes && anyName:
-			names = append(names, s.Names()...)
+			names = append(names, w.namesOf(s)...)
 		case !isKubernetes || len(k.Names) == 0:
 		case anyName:
 			names = append(names, k.Names...)
@@ -235,8 +235,15 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 			return verdict{name: k.Names[0]}, nil
 		}
 	}
-	key, hasKey := w.likeness(i, fits, denials, &t, anyName, stated)
+	like := t
+	if len(denials) == 0 && !slices.ContainsFunc(fits, readsPlace) {
+		like.name, like.namespace = "", ""
+	}
+	key, hasKey := w.likeness(i, fits, denials, &like, anyName, stated)
 	if v, ok := w.known[key]; ok && hasKey {
+		if !anyName {
+			v.name = t.name
+		}
 		return v, nil
 	}
 	best := verdict{class: never}
@@ -259,33 +266,10 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 	return best, nil
 }
 
-// likeness identifies what decides a target. It returns false if that is not known.
-func (w *world) likeness(i *Identity, fits, denials []*statement.Statement, t *target, anyName bool, stated map[string]any) (string, bool) {
-	if w.sealed {
-		return "", false
-	}
-	var key strings.Builder
-	fmt.Fprintf(&key, "%v %v %q %q %s", *t, anyName, i.Session, i.Escalation, statement.JSONText(stated))
-	if slices.ContainsFunc(denials, (*statement.Statement).ReadsPod) {
-		for _, e := range w.Escalations() {
-			fmt.Fprintf(&key, " %t", statement.MayOverride(e, i.Principals()))
-		}
-	}
-	for _, s := range fits {
-		switch {
-		case s.Opaque != "":
-			return "", false
-		case s.ReadsUser() && strings.HasPrefix(i.User, nodePrefix): // it compares nodes
-			fmt.Fprintf(&key, "\x00%q", i.User)
-		}
-		fmt.Fprintf(&key, "\x00%p %d", s.Condition, s.Step)
-	}
-	return key.String(), true
-}
-
 // ask answers by the statements that fit a target, with its facts open. Denials are those of
 // deny policies that may fit it.
 func (w *world) ask(ctx context.Context, i *Identity, t *target, denials []*statement.Statement, stated map[string]any) (verdict, error) {
+	w.asks++
 	q := &question.Question{Stated: i.request(merged(t.object(), merged(w.o.Stated, stated)))}
 	delete(q.Stated, "user")
 	delete(q.Stated, "groups")

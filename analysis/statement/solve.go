@@ -159,12 +159,20 @@ func (s *Search) options(at stage, r *Request, not []*Statement, l *level) []opt
 // front returns the candidates that no other one dominates.
 func (s *Search) front(at stage, r *Request, not []*Statement, candidates []candidate, l *level) []option {
 	var out []option
-	known := make(map[string]bool)
+	known, tried := make(map[string]bool), make(map[chosen]bool)
 	for _, set := range candidates {
 		next := *r
 		set(&next)
 		if s.Pin != nil && !s.Pin(&next) {
 			continue
+		}
+		// A question that states a member makes one value of all candidates for it.
+		if s.Pin != nil && at <= stageName && l == nil {
+			value := chosenOf(&next)
+			if tried[value] {
+				continue
+			}
+			tried[value] = true
 		}
 		if at <= stageGroup {
 			next.spelled = new(spelled)
@@ -185,6 +193,13 @@ func (s *Search) front(at stage, r *Request, not []*Statement, candidates []cand
 		}
 	}
 	return out
+}
+
+// chosen are the members of a request that the stages until stageName choose.
+type chosen struct{ path, resource, subresource, verb, group, name string }
+
+func chosenOf(r *Request) chosen {
+	return chosen{r.Path, r.Resource, r.Subresource, r.Verb, r.Group, r.Name}
 }
 
 // matters reports whether a condition of a stage is left.
