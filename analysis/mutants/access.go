@@ -173,8 +173,10 @@ func (d *directory) originBinding(doc *document) {
 			v.get(key).add(scalar(subject.Name))
 		})
 	}
-	const master = "master"
-	if in := doc.namespace(); in != "" && in != master && doc.get("roleRef", "namespace").text() == master {
-		d.add(doc, "binding-widened", doc.get("metadata"), "bound in the master namespace", func(v value) { v.get("metadata").set("namespace", scalar(master)) })
+	isOfMaster := d.master != "" && strings.HasPrefix(d.roleOf(doc), "Role/"+d.master+"/")
+	if in := doc.namespace(); in != "" && in != d.master && isOfMaster {
+		d.add(doc, "binding-widened", doc.get("metadata"), "bound in the master namespace", func(v value) {
+			v.get("metadata").set("namespace", scalar(d.master))
+		})
 	}
 }

@@ -80,7 +80,7 @@ type run struct {
 
 // Run draws mutants, and looks which of them nothing notices.
 func Run(ctx context.Context, o *Options) (*Report, error) {
-	d := read(o.Snapshot)
+	d := read(o.Snapshot, o.Side.World.Access.Master)
 	d.find()
 	r := &run{Options: o, killed: make(map[string]bool), report: &Report{Seed: o.Seed, Sites: len(d.sites), Idle: []string{}, Survivors: []Survivor{}}}
 	for _, doc := range o.Documents {

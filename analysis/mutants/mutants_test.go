@@ -16,6 +16,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -33,20 +34,26 @@ const (
 // score tries all mutants of the policy with assertions.
 func score(t *testing.T, list string) *mutants.Report {
 	t.Helper()
+	return scoreOf(t, policy, settings.Settings{}, list)
+}
+
+// scoreOf is score of a policy under settings.
+func scoreOf(t *testing.T, policy string, s settings.Settings, list string) *mutants.Report {
+	t.Helper()
 	at := time.Unix(0, 0)
 	now := func() time.Time { return at }
 	var snapshot source.Snapshot
 	for _, f := range [][2]string{{"assert.yaml", "apiVersion: writ.dev/v1\nkind: Assertions\nmetadata: {name: d}\nspec:\n  assertions:\n" + list}, {"policy.yaml", policy}} {
 		snapshot.Files = append(snapshot.Files, source.NewFile(f[0], []byte(f[1])))
 	}
-	c := &assertions.Compiler{Activate: func(ctx context.Context, b *bundles.Bundle) (*diff.Side, error) {
+	c := &assertions.Compiler{Settings: s, Activate: func(ctx context.Context, b *bundles.Bundle) (*diff.Side, error) {
 		e, err := engine.Activate(ctx, b, engine.Options{Now: now})
 		if err != nil {
 			return nil, err
 		}
 		return &diff.Side{World: statement.Of(e), Judge: judge.Of(e)}, nil
 	}}
-	result, diagnostics := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
+	result, diagnostics := translator.New(translator.Options{Settings: s}).Translate(t.Context(), snapshot)
 	if result == nil {
 		t.Fatal(diagnostics)
 	}
@@ -107,5 +114,19 @@ func TestScore(t *testing.T) {
 	again, err := json.Marshal(score(t, secrets+idle))
 	if err != nil || string(one) != string(again) {
 		t.Errorf("two runs differ:\n%s\n%s", one, again)
+	}
+}
+
+// A binding is widened to the master namespace, whatever its name is and however it names a role
+// of there.
+func TestBindingsAreWidenedToTheMasterNamespace(t *testing.T) {
+	const role = `{apiVersion: writ.dev/v1, kind: Role, metadata: {name: read, namespace: root}, rules: [{verbs: [get], resourceKinds: [configmaps]}]}
+---
+{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: read, namespace: shop}, groupNames: [dev], `
+	for _, reference := range []string{"roleRef: {namespace: root, name: read}}\n", "roleName: read, referencesGlobalRole: true}\n"} {
+		report := scoreOf(t, role+reference, settings.Settings{settings.MasterNamespace: {Text: "root"}}, idle)
+		if !slices.ContainsFunc(report.Survivors, func(s mutants.Survivor) bool { return s.Operator == "binding-widened" }) {
+			t.Errorf("%s: got %+v, want a binding in the master namespace", reference, report.Survivors)
+		}
 	}
 }

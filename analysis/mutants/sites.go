@@ -51,6 +51,7 @@ type directory struct {
 	bound map[string]bool
 	// aggregated are the labels that rules of aggregation select.
 	aggregated []label
+	master     string // the master namespace
 	sites      []site
 }
 
@@ -58,8 +59,8 @@ type label struct{ key, value string }
 
 // read returns the documents of a snapshot that operators know. Files that are not YAML are left
 // out: they are Rego, or objects of a cluster.
-func read(snapshot source.Snapshot) *directory {
-	d := &directory{bound: make(map[string]bool)}
+func read(snapshot source.Snapshot, master string) *directory {
+	d := &directory{master: master, bound: make(map[string]bool)}
 	for _, f := range snapshot.Files {
 		if f.Object || strings.HasSuffix(f.Path, ".rego") {
 			continue
@@ -136,6 +137,9 @@ func (d *directory) roleOf(doc *document) string {
 	kind, namespace, name := cmp.Or(ref.get("kind").text(), "Role"), doc.namespace(), cmp.Or(ref.get("name").text(), doc.get("roleName").text())
 	if in := ref.get("namespace").text(); in != "" {
 		namespace = in
+	}
+	if doc.get("referencesGlobalRole").text() == "true" {
+		namespace = d.master
 	}
 	if kind == "ClusterRole" {
 		namespace = ""
