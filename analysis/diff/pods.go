@@ -128,7 +128,7 @@ func (c *comparison) podRequests(own, others []*statement.Statement, d *side) (o
 	everyone := slices.Concat(d.x.everyone, d.y.everyone)
 	denials := exactOf(everyone)
 	contexts := exemptions(own, others)
-	escalations := slices.Concat([]*tables.Escalation{nil}, c.a.World.Escalations(), c.b.World.Escalations())
+	escalations := byGroup(slices.Concat([]*tables.Escalation{nil}, c.a.World.Escalations(), c.b.World.Escalations()))
 	for _, s := range own {
 		rivals := slices.DeleteFunc(slices.Clone(own), func(t *statement.Statement) bool { return t == s })
 		all, principal := *s, d.filter.subject
@@ -173,11 +173,32 @@ func avoided(always []*statement.Statement, lists ...[]*statement.Statement) [][
 	return out
 }
 
-// podRequest looks for a request of a principal, under an escalation unless it is nil.
-func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []*statement.Statement) (r *statement.Request, cut bool) {
+// override is an escalation for one of its groups: others may be denied what it allows. It is nil for
+// none.
+type override struct {
+	*tables.Escalation
+	group string // empty for none
+}
+
+// byGroup returns each escalation for each of its groups.
+func byGroup(escalations []*tables.Escalation) (out []override) {
+	for _, e := range escalations {
+		if e == nil || len(e.Groups) == 0 {
+			out = append(out, override{Escalation: e})
+			continue
+		}
+		for _, group := range e.Groups {
+			out = append(out, override{e, group})
+		}
+	}
+	return out
+}
+
+// podRequest looks for a request of a principal, under an escalation unless that is nil.
+func (c *comparison) podRequest(p string, e override, must, mustNot []*statement.Statement) (r *statement.Request, cut bool) {
 	principals := nonEmpty(p)
-	if e != nil && len(e.Groups) > 0 {
-		principals = distinct(p, statement.GroupPrefix+e.Groups[0])
+	if e.group != "" {
+		principals = distinct(p, statement.GroupPrefix+e.group)
 	}
 	base, _ := requestOf(c.unnamedUser, statement.PointAccess, principals) // at most one user
 	find := statement.Search{Must: must, MustNot: mustNot, Point: statement.PointAccess, Base: base}
@@ -185,13 +206,13 @@ func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []
 		if c.o.Namespace != "" {
 			r.Namespace = c.o.Namespace
 		}
-		if e != nil {
+		if e.Escalation != nil {
 			r.Escalation = e.Name
 		}
 		return r.Path == ""
 	}
-	if e != nil {
-		find.Must = append(find.Must, statement.OverrideStatement(e))
+	if e.Escalation != nil {
+		find.Must = append(find.Must, statement.OverrideStatement(e.Escalation))
 	}
 	return find.Find(), find.Cut
 }
