@@ -84,7 +84,8 @@ func (c *comparer) compare() (*diff.Reach, error) {
 // path returns the best path of a pair in one revision.
 func (c *comparer) path(side, n, goal int, distances []*distances) (*Path, error) {
 	s := c.sides[side]
-	w := routes(s.starts[n].node, distances, 1, s.o.MaxHops)[0]
+	found, _ := routes(s.starts[n].node, distances, 1, s.o.MaxHops, maxWalks)
+	w := found[0]
 	p, err := s.graph.path(c.ctx, s.starts[n], &s.goals[goal], w.arcs)
 	if err == nil {
 		p.Class = w.worst

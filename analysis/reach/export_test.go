@@ -32,3 +32,16 @@ func FindThrough(ctx context.Context, o Options, isWhole bool) (*Report, error) 
 	}
 	return s.report(ctx)
 }
+
+// FindAmong is Find, which looks at so many walks.
+func FindAmong(ctx context.Context, o Options, walks int) (*Report, error) {
+	s, err := begin(&o)
+	if err != nil {
+		return nil, err
+	}
+	s.walks = walks
+	if err := s.explore(ctx); err != nil {
+		return nil, err
+	}
+	return s.report(ctx)
+}

@@ -35,7 +35,8 @@ type graph struct {
 	lent       []lending
 	hasChanges bool // a hop changes a document
 	wishes     []wish
-	before     *earlier // nil if no arcs are taken from another search
+	omitted    map[string]bool // what bounds leave out; nil for nothing
+	before     *earlier        // nil if no arcs are taken from another search
 }
 
 // node is an identity in a world, or a set of identities that have their own nodes.

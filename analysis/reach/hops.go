@@ -195,7 +195,8 @@ func (x *expansion) lead(e *edge, h hop, namespace string) {
 	case anybody:
 		x.add(h, x.set("anybody", w, func() (out []*node) {
 			groups := slices.DeleteFunc(slices.Clone(x.g.groups), func(group string) bool { return group == masters || group == unauthenticated })
-			for _, c := range combined(append([]string{standIn}, slices.Concat(x.g.users, x.g.nodeUsers)...), groups, func(group string) bool { return x.g.isApart(w, group) }) {
+			users := append([]string{standIn}, slices.Concat(x.g.users, x.g.nodeUsers)...)
+			for _, c := range x.g.combined(users, groups, func(group string) bool { return x.g.isApart(w, group) }) {
 				out = append(out, x.to(&Identity{User: c.user, Groups: withImplied(c.user, c.groups)}, w))
 			}
 			for _, account := range x.g.accounts {

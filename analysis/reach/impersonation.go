@@ -43,7 +43,9 @@ const fewApart = 4
 // them: no identity may do more with some of them. Those that are apart may take something away,
 // and are asked for in each combination; if there are many, one of them, or all. What one group
 // grants by itself is shown with the first user alone.
-func combined(users, groups []string, isApart func(group string) bool) (out []combination) {
+//
+// isWhole is false if a combination is left out.
+func combined(users, groups []string, isApart func(group string) bool) (out []combination, isWhole bool) {
 	var together, apart []string
 	for _, group := range groups {
 		if isApart(group) {
@@ -79,6 +81,15 @@ func combined(users, groups []string, isApart func(group string) bool) (out []co
 	}
 	for i := 0; i < len(together) && len(together) > 1; i++ {
 		out = append(out, combination{users[0], together[i : i+1]})
+	}
+	return out, len(apart) <= fewApart
+}
+
+// combined is combined, and notes what is left out.
+func (g *graph) combined(users, groups []string, isApart func(group string) bool) []combination {
+	out, isWhole := combined(users, groups, isApart)
+	if !isWhole {
+		g.omit(notTriedGroups)
 	}
 	return out
 }
@@ -137,7 +148,7 @@ func (x *expansion) impersonations() {
 			}
 		}
 		extras := x.extras(mode.verb)
-		for _, c := range combined(users, groups, func(group string) bool { return uncertain[group] || x.g.isApart(x.n.world, group) }) {
+		for _, c := range x.g.combined(users, groups, func(group string) bool { return uncertain[group] || x.g.isApart(x.n.world, group) }) {
 			for _, extra := range extras {
 				key := fmt.Sprintf("%q %q", c, extra)
 				if !asLegacy[key] && x.impersonate(mode.name, mode.verb, mode.group, c, extra) && mode.name == legacy {

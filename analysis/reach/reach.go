@@ -3,6 +3,7 @@ package reach
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -104,6 +105,7 @@ type search struct {
 	*graph
 	starts []start
 	few    int // see fewWorlds
+	walks  int // see maxWalks
 }
 
 // begin returns the search that options ask for, before anything is explored.
@@ -131,7 +133,7 @@ func begin(o *Options) (*search, error) {
 			o.Known = append(o.Known, p)
 		}
 	}
-	s := &search{graph: newGraph(o), few: fewWorlds}
+	s := &search{graph: newGraph(o), few: fewWorlds, walks: maxWalks}
 	s.goals = goals
 	if len(o.To) == 0 {
 		s.goals = append(s.goals, goal{name: ClusterAdmin})
@@ -223,7 +225,7 @@ func (g *graph) begin() (out []start) {
 // report finds the best paths of each pair.
 func (s *search) report(ctx context.Context) (*Report, error) {
 	g := s.graph
-	out := &Report{Revision: g.o.Revision, Now: g.o.Now.UTC().Format(time.RFC3339), Paths: []Path{}, Excepted: []Path{}, Cuts: []Cut{}, NotCovered: notCovered}
+	out := &Report{Revision: g.o.Revision, Now: g.o.Now.UTC().Format(time.RFC3339), Paths: []Path{}, Excepted: []Path{}, Cuts: []Cut{}}
 	for i := range s.goals {
 		distances := s.towards(i)
 		if distances == nil {
@@ -233,7 +235,11 @@ func (s *search) report(ctx context.Context) (*Report, error) {
 			if len(g.o.From) == 0 && distances[Certain].from(from.node) == 0 {
 				continue
 			}
-			for _, w := range routes(from.node, distances, max(1, g.o.Paths), g.o.MaxHops) {
+			found, isCut := routes(from.node, distances, max(1, g.o.Paths), g.o.MaxHops, s.walks)
+			if isCut {
+				g.omit(notTriedWalks)
+			}
+			for _, w := range found {
 				path, err := g.path(ctx, from, &s.goals[i], w.arcs)
 				if err != nil {
 					return nil, err
@@ -243,9 +249,12 @@ func (s *search) report(ctx context.Context) (*Report, error) {
 			}
 		}
 	}
+	out.NotCovered = slices.Clone(notCovered)
 	if g.o.Containers == nil {
-		out.NotCovered = append(slices.Clone(notCovered), notCoveredContainers)
+		out.NotCovered = append(out.NotCovered, notCoveredContainers)
 	}
+	out.notTried = slices.Sorted(maps.Keys(g.omitted))
+	out.NotCovered = append(out.NotCovered, out.notTried...)
 	out.except(g.o.Except, g.o.Now)
 	if g.o.Cuts {
 		if err := g.cut(ctx, out); err != nil {
@@ -258,6 +267,20 @@ func (s *search) report(ctx context.Context) (*Report, error) {
 
 // notCoveredContainers is what an answer without the documents of containers leaves out.
 const notCoveredContainers = "Policies and PolicyBindings of writ.dev that a hop could write"
+
+// What a search leaves out where there is too much of it.
+const (
+	notTriedWalks  = "further paths of some pairs: too many lead nearly to the target; --paths has all that were found"
+	notTriedGroups = "some combinations of groups that take something away and can be impersonated or certified: of more than 4, each and all are tried"
+)
+
+// omit notes what is left out.
+func (g *graph) omit(what string) {
+	if g.omitted == nil {
+		g.omitted = make(map[string]bool)
+	}
+	g.omitted[what] = true
+}
 
 var notCovered = []string{
 	"operators and GitOps controllers that act for others", "identities of clouds", "persistent volumes", "APIServices, services and endpoints",

@@ -24,6 +24,8 @@ type Report struct {
 	NotCovered []string       `json:"notCovered"`
 	// Notes are exceptions that fit nothing.
 	Notes []string `json:"notes,omitempty"`
+
+	notTried []string // those of NotCovered that a bound leaves out
 }
 
 // Path leads from a subject to a target.

@@ -193,30 +193,35 @@ func (w *walks) Pop() any {
 const maxWalks = 100_000
 
 // routes returns the most best routes from a node to a goal: by class, then by the number of
-// hops. None visits a node twice. distances are those of each class.
-func routes(from *node, distances []*distances, most, maxHops int) (out []walk) {
+// hops. None visits a node twice. distances are those of each class. isCut states that there may be
+// more, of which no more walks than a bound are looked at.
+func routes(from *node, distances []*distances, most, maxHops, maxWalks int) (out []walk, isCut bool) {
 	for class := range distances {
 		if most == 1 {
 			if distances[class].from(from) <= maxHops {
-				return []walk{{arcs: route(from, distances[class], Class(class)), worst: Class(class)}}
+				return []walk{{arcs: route(from, distances[class], Class(class)), worst: Class(class)}}, false
 			}
 			continue
 		}
-		out = append(out, routesOf(from, distances[class], Class(class), most-len(out), maxHops)...)
+		found, cut := routesOf(from, distances[class], Class(class), most-len(out), maxHops, maxWalks)
+		out, isCut = append(out, found...), isCut || cut
 		if len(out) >= most {
 			break
 		}
 	}
-	return out
+	return out, isCut
 }
 
 // routesOf returns routes of exactly one class.
-func routesOf(from *node, d *distances, class Class, most, maxHops int) (out []walk) {
+func routesOf(from *node, d *distances, class Class, most, maxHops, maxWalks int) (out []walk, isCut bool) {
 	queue := &walks{{at: from, left: d.changes, bound: d.from(from)}}
-	for looked := 0; queue.Len() > 0 && len(out) < most && looked < maxWalks; looked++ {
+	for looked := 0; queue.Len() > 0 && len(out) < most; looked++ {
 		w := heap.Pop(queue).(*walk)
 		if w.bound > maxHops {
 			break
+		}
+		if looked == maxWalks {
+			return out, true
 		}
 		if d.of(w.at, w.left) == 0 && w.at.identity != nil {
 			if w.worst == class {
@@ -233,5 +238,5 @@ func routesOf(from *node, d *distances, class Class, most, maxHops int) (out []w
 			heap.Push(queue, &walk{append(slices.Clip(w.arcs), a), a.to, hops, w.left - a.changes(), hops + left, max(w.worst, a.class()), looked})
 		}
 	}
-	return out
+	return out, false
 }

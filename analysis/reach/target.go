@@ -107,6 +107,9 @@ func (g *goal) request() map[string]any {
 // mayAdminister reports whether a statement may allow a node everything in a namespace, or in
 // the cluster.
 func (n *node) mayAdminister(namespace string) bool {
+	if n.world.sealed && len(n.world.Sessions().Of(statement.UserPrefix+n.identity.User)) > 0 {
+		return true // a session may lend it
+	}
 	if n.admin == nil {
 		n.admin = make(map[string]bool)
 		everything := n.world.shape(target{verb: "*", group: "*", resource: "*"})
@@ -119,10 +122,10 @@ func (n *node) mayAdminister(namespace string) bool {
 	return n.admin[""] || n.admin[namespace]
 }
 
-// isAllowed reports whether an identity is allowed a request without further facts. Where an
+// isAllowed reports whether an identity is allowed a request without facts that are not stated. Where an
 // expression or a session may decide, the documents do; if they cannot, statements.
 func (w *world) isAllowed(i *Identity, object map[string]any) bool {
-	for _, r := range i.checked(object) {
+	for _, r := range i.checked(merged(w.o.Stated, object)) {
 		found, exact := w.decisive(r, principalsOf(r))
 		isAllowed := found != nil && found.Effect == statement.OutcomeAllow
 		if !exact || w.sealed {
@@ -190,11 +193,42 @@ func requestsOf(role *tables.Role) (out []map[string]any) {
 			for _, kind := range kindsOf(o, verb) {
 				t := target{verb: verb}
 				t.resource, t.sub = split(kind)
-				out = append(out, t.object())
+				object := t.object()
+				restrict(object, o.Restrictions)
+				out = append(out, object)
 			}
 		}
 	}
 	return out
+}
+
+// restrict adds what a request must have so that the restrictions of a rule hold, nil for none. An
+// expression and an extension have no such values that are known.
+func restrict(object map[string]any, r *tables.Restrictions) {
+	if r == nil {
+		return
+	}
+	if len(r.Labels) > 0 {
+		labels := make(map[string]string)
+		for _, entry := range r.Labels {
+			labels[entry.Key] = ""
+			if entry.Value != nil {
+				labels[entry.Key] = *entry.Value
+			}
+		}
+		object["labels"] = labels
+	}
+	if len(r.Fields) > 0 {
+		object["fields"] = r.Fields[:1]
+	}
+	for _, entry := range r.Select {
+		if entry.Key == "metadata.name" {
+			object["name"] = *entry.Value
+		}
+	}
+	if r.SameMinion {
+		object["attributes"] = map[string]any{"minion": standIn, "podMinion": standIn}
+	}
 }
 
 // verbsOf returns the verbs of a rule of Origin. Where it negates some, a request for "*" is for

@@ -39,6 +39,9 @@ func (r *Report) Text() string {
 	for line := range strings.SplitSeq(r.total(), "\n") {
 		addLine(&out, width, "", line)
 	}
+	for _, what := range r.notTried {
+		addLine(&out, width, "", "Not tried: "+what+".")
+	}
 	out.WriteString("Not covered: operators, clouds, persistent volumes, webhooks; -o json lists all.\n")
 	return out.String()
 }
