@@ -113,7 +113,7 @@ func (d *smallDisk) free() {
 func (d *smallDisk) whole() {
 	d.t.Helper()
 	err := filepath.WalkDir(d.at("state"), func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || entry.Name() == "commit" { // the last active commit, not a bundle
+		if err != nil || entry.IsDir() || entry.Name() == "commit" || entry.Name() == "sequence" { // those of the last bundle
 			return err
 		}
 		f, err := os.Open(path)
