@@ -73,6 +73,8 @@ func TestComplete(t *testing.T) {
 		{"fields of a new item", deny + "spec:\n  rules:\n    - ver|", "verbs", true},
 		{"of an unknown document", "|", "apiVersion,kind,metadata", true},
 		{"a role", binding + "roleRef:\n  kind: Role\n  name: |", "reader", false},
+		{"a role beside a label namespace", "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata:\n  namespace: shop\n" +
+			"  labels:\n    namespace: other\nroleRef:\n  kind: Role\n  name: |", "reader", false},
 		{"a role of any kind", binding + "roleRef:\n  name: |", "operator,reader", false},
 		{"a role for the whole cluster", strings.Replace(binding, "RoleBinding", "ClusterRoleBinding", 1) + "roleRef:\n  name: |", "operator", false},
 		{"a role whose kind follows", binding + "roleRef: {kind: ClusterRole, name: o|", "operator", false},

@@ -35,7 +35,7 @@ var namespaceInFlow = regexp.MustCompile(`[{,]\s*namespace:([^,}]*)`)
 // rune. after are the lines behind it, which may have the kind.
 func placeOf(before, after []string) place {
 	var p place
-	isMetadata := false
+	isMetadata, inner := false, 0 // the indentation of fields of metadata, once it is known
 	for _, line := range slices.Concat(before, after) {
 		name, value, _ := strings.Cut(line, ":")
 		switch {
@@ -43,15 +43,18 @@ func placeOf(before, after []string) place {
 			p.apiVersion = scalar(value)
 		case name == "kind":
 			p.kind = scalar(value)
-		case isMetadata && strings.TrimSpace(name) == "namespace":
+		case isMetadata && strings.TrimSpace(name) == "namespace" && (inner == 0 || inner == indentOf(line)):
 			p.namespace = scalar(value)
 		case name == "metadata":
 			if found := namespaceInFlow.FindStringSubmatch(value); found != nil {
 				p.namespace = scalar(found[1])
 			}
 		}
-		if line != "" && line[0] != ' ' {
-			isMetadata = name == "metadata"
+		switch {
+		case line != "" && line[0] != ' ':
+			isMetadata, inner = name == "metadata", 0
+		case isMetadata && inner == 0:
+			inner = indentOf(line)
 		}
 	}
 	stack := []level{{indent: -1, values: map[string]string{}}}
@@ -60,6 +63,8 @@ func placeOf(before, after []string) place {
 	}
 	return p
 }
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // descend updates the open levels by one line. For the last one it sets the rest of p.
 func descend(p *place, stack []level, line string, isLast bool) []level {
