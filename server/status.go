@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/proofs"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator/source"
@@ -69,12 +70,8 @@ func (s *Server) status(details bool) any {
 // withoutDetails returns the status as JSON without members that name sources and
 // documents, or show their text.
 func withoutDetails(status serverStatus) any {
-	text, err := json.Marshal(status)
-	if err != nil {
-		panic(err) // strings, numbers and times
-	}
 	members := make(map[string]json.RawMessage)
-	if err := json.Unmarshal(text, &members); err != nil {
+	if err := json.Unmarshal(jsontext.Marshal(status), &members); err != nil {
 		panic(err) // it is an object
 	}
 	for _, name := range []string{"location", "sources", "feed", "diagnostics", "policyConditions", "lastError", "stateError", "assertions", "companions"} {

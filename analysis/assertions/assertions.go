@@ -18,6 +18,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/diff"
 	"github.com/writ-policy/writ/analysis/verify"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/assertion"
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/diag"
@@ -311,12 +312,9 @@ type Question struct {
 
 // QuestionOf reads the members of spec of a document. Its positions are in a file of the name.
 func QuestionOf(name string, spec map[string]json.RawMessage) *Question {
-	text, err := json.Marshal(map[string]any{
+	text := jsontext.Marshal(map[string]any{
 		"apiVersion": syntax.VersionWrit, "kind": assertion.Kind, "metadata": map[string]string{"name": name}, "spec": spec,
 	})
-	if err != nil {
-		panic(err) // it was read from JSON
-	}
 	decoded := assertion.Kinds.Decode(name, text, syntax.Options{})
 	return &Question{Text: text, Documents: decoded.Documents, List: decoded.List}
 }

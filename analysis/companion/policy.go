@@ -3,12 +3,13 @@ package companion
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Names of what is printed.
@@ -151,11 +152,7 @@ func (c *Companion) slice(all []Validation, variables []Named) {
 			MatchConstraints: Constraints{"Exact", []Rules{{[]string{"*"}, []string{"*"}, []string{"CREATE", "UPDATE", "DELETE"}, wholeObjects, nil}}},
 			Validations:      group,
 		}
-		content, err := json.Marshal(p)
-		if err != nil {
-			panic(err) // strings
-		}
-		hash.Write(content)
+		hash.Write(jsontext.Marshal(p))
 		c.Slices = append(c.Slices, Slice{Name: fmt.Sprintf("%s%d", slicePrefix, i+1), Policy: p, Annotations: make(map[string]string)})
 	}
 	c.Digest = hex.EncodeToString(hash.Sum(nil))

@@ -316,5 +316,5 @@ func VerdictOf(point string, items bool, decision []byte) (Verdict, error) {
 
 // Encode returns a request as JSON.
 func Encode(object map[string]any) []byte {
-	return jsontext.Append(nil, object)
+	return jsontext.Encode(object)
 }

@@ -3,7 +3,6 @@ package statement
 import (
 	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"iter"
 	"maps"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/rule"
 	"github.com/writ-policy/writ/translator/tables"
@@ -171,11 +171,7 @@ func (w *World) statementsOf(d Dated) []*Statement {
 
 // JSONText returns a value of a table as JSON.
 func JSONText(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // tables are made of strings, numbers and lists
-	}
-	return string(text)
+	return string(jsontext.Marshal(value))
 }
 
 // denyStatements returns the statements of a policy. What overrides relax is part of the

@@ -1,8 +1,6 @@
 package jsontext
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -170,15 +168,4 @@ func appendEscape(b []byte, c byte) []byte {
 		return append(b, 't')
 	}
 	return append(b, 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
-}
-
-// Append appends the JSON of a value that has one, with the characters of HTML as they are.
-func Append(b []byte, value any) []byte {
-	out := bytes.NewBuffer(b)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err) // values of writ are made of texts, numbers, lists and maps
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/openapi"
 	"github.com/writ-policy/writ/server/auth"
@@ -80,11 +80,7 @@ func effective(s *exchange.Service, question effectiveQuestion, known ...string)
 			if err != nil {
 				return nil, effectiveRefusal(err)
 			}
-			body, err := json.Marshal(answer)
-			if err != nil {
-				panic(err) // strings and what JSON was read from
-			}
-			return append(body, '\n'), nil
+			return append(jsontext.Marshal(answer), '\n'), nil
 		},
 	})
 }

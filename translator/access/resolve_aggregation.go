@@ -1,7 +1,6 @@
 package access
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -215,11 +215,7 @@ func (a *aggregation) keys(role *KubernetesRole) []string {
 				lists[j] = nil // an empty list and none are equal
 			}
 		}
-		text, err := json.Marshal(lists)
-		if err != nil {
-			panic(err) // strings always have a JSON form
-		}
-		keys[i] = string(text)
+		keys[i] = string(jsontext.Marshal(lists))
 	}
 	a.ruleKeys[role] = keys
 	return keys

@@ -67,20 +67,13 @@ func Indented(value any) string {
 // Hash returns the hash of a value that encoding/json accepts, and HashOf the Rego that computes
 // it of a reference: generated tests compare large values by it.
 func Hash(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // the tables hold text, numbers and lists alone
-	}
 	// As json.marshal of OPA writes the value: decoded, and with sorted keys.
-	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder := json.NewDecoder(bytes.NewReader(jsontext.Marshal(value)))
 	decoder.UseNumber()
 	if err := decoder.Decode(&value); err != nil {
 		panic(err)
 	}
-	if text, err = json.Marshal(value); err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(text))
+	return fmt.Sprintf("%x", sha256.Sum256(jsontext.Marshal(value)))
 }
 
 // HashOf returns the Rego of the hash of the value at a reference. See [Hash].

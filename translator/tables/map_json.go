@@ -59,7 +59,7 @@ func (p *piece[V]) json() []part {
 			if i > 0 {
 				out = out.with(comma)
 			}
-			out = any(r.value).(inParts).text(out.with(jsonText(r.key)).with(colon))
+			out = any(r.value).(inParts).text(out.with(jsontext.Encode(r.key)).with(colon))
 		}
 		p.parts = slices.Clip(out.parts)
 		return p.parts
@@ -90,28 +90,17 @@ func (p *piece[V]) write(out *bytes.Buffer) {
 
 // writeJSON writes JSON with text as it is written and no line end.
 func writeJSON(out *bytes.Buffer, value any) {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err) // decoded values always have a JSON form
-	}
-	out.Truncate(out.Len() - 1)
-}
-
-func jsonText(value any) []byte {
-	var out bytes.Buffer
-	writeJSON(&out, value)
-	return out.Bytes()
+	out.Write(jsontext.Append(out.AvailableBuffer(), value))
 }
 
 // JSON implements Table.
 func (a *Access) JSON() (Text, error) {
-	out := TextOf([]byte(`{"master":`)).with(jsonText(a.Master))
+	out := TextOf([]byte(`{"master":`)).with(jsontext.Encode(a.Master))
 	if a.Cluster != "" {
-		out = out.with([]byte(`,"cluster":`)).with(jsonText(a.Cluster))
+		out = out.with([]byte(`,"cluster":`)).with(jsontext.Encode(a.Cluster))
 	}
 	if a.ImpliedGroups != "" {
-		out = out.with([]byte(`,"impliedGroups":`)).with(jsonText(a.ImpliedGroups))
+		out = out.with([]byte(`,"impliedGroups":`)).with(jsontext.Encode(a.ImpliedGroups))
 	}
 	var roles, rest Text
 	parallel.Run(func() { roles = a.Roles.text(TextOf([]byte(`,"roles":`))) }, func() {
@@ -120,7 +109,7 @@ func (a *Access) JSON() (Text, error) {
 		rest = a.Subjects.Namespaces.text(rest.with([]byte(`,"namespaces":`)))
 	})
 	out = JoinText(out, roles, rest)
-	out = out.with([]byte(`},"extensions":`)).with(jsonText(a.Extensions))
+	out = out.with([]byte(`},"extensions":`)).with(jsontext.Encode(a.Extensions))
 	if a.ReadsClock {
 		out = out.with([]byte(`,"readsClock":true`))
 	}

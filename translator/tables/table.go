@@ -8,6 +8,8 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"github.com/writ-policy/writ/internal/jsontext"
 )
 
 // Table is the result of lowering the documents of one family. It holds data only. All
@@ -47,11 +49,7 @@ func Of[T Table](list List) T {
 // HashOf returns the SHA-256 of the JSON of a row or of rows, as bytes: those with one hash
 // decide alike. It panics for a value that JSON cannot hold, which no row is.
 func HashOf(rows any) string {
-	text, err := json.Marshal(rows)
-	if err != nil {
-		panic(err)
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(jsontext.Marshal(rows))
 	return string(sum[:])
 }
 

@@ -142,10 +142,7 @@ func (e *diffError) Error() string { return e.Message }
 
 // inputDiagnostics returns diagnostics of one of two inputs, as writ check shows them.
 func inputDiagnostics(side string, list diag.List) []map[string]any {
-	text, err := json.Marshal(diag.NewReport(list, nil))
-	if err != nil {
-		panic(err) // diagnostics are made of strings and numbers
-	}
+	text := jsontext.Marshal(diag.NewReport(list, nil))
 	var report struct {
 		Diagnostics []map[string]any `json:"diagnostics"`
 	}

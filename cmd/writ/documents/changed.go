@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -141,10 +141,7 @@ func takeOutOf(document map[string]any, id identity) {
 
 // listFile returns a file with other documents.
 func listFile(file source.File, documents []map[string]any) source.File {
-	content, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": append([]map[string]any{}, documents...)})
-	if err != nil {
-		panic(err) // documents are made of maps, lists and scalars
-	}
+	content := jsontext.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": append([]map[string]any{}, documents...)})
 	file.Content, file.Hash, file.Object = source.TextOf(content), sha256.Sum256(content), false
 	return file
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -33,7 +34,7 @@ func rewrite(file source.File, at map[place]identity, edit func(identity, map[st
 		if err != nil {
 			return nil, fmt.Errorf("read %s:%d: %w", file.Path, node.Line, err)
 		}
-		before := jsonOf(value)
+		before := jsontext.Marshal(value)
 		id, isDocument := at[placeOf(node, file.Object)]
 		if document, isMapping := value.(map[string]any); isDocument && isMapping {
 			value = nil
@@ -41,7 +42,7 @@ func rewrite(file source.File, at map[place]identity, edit func(identity, map[st
 				value = edited
 			}
 		}
-		after := jsonOf(value)
+		after := jsontext.Marshal(value)
 		isChanged = isChanged || !bytes.Equal(before, after)
 		if value == nil {
 			continue
@@ -186,13 +187,4 @@ func scalarOf(node *yaml.Node) (value any, err error) {
 		return value, err
 	}
 	return node.Value, nil
-}
-
-// jsonOf returns a value of a document as JSON.
-func jsonOf(value any) []byte {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // documents are made of maps, lists and scalars
-	}
-	return text
 }

@@ -6,7 +6,6 @@ package kubernetes
 
 import (
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -147,11 +146,7 @@ func (c Config) endpoint() string {
 
 // isAsked is the CEL expression that is true for requests of all users but the identities.
 func (c Config) isAsked() string {
-	users, err := json.Marshal(c.Identities)
-	if err != nil {
-		panic(err) // strings
-	}
-	return "!(request.user in " + string(users) + ")"
+	return "!(request.user in " + string(jsontext.Marshal(c.Identities)) + ")"
 }
 
 // subjects are the identities as subjects of a binding.

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/analysis/companion"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/cluster"
 )
 
@@ -131,10 +132,7 @@ func readPrinted(folder string) (*printed, error) {
 // probe asks an API server to refuse the probe of one slice.
 func (e *examination) probe(ctx context.Context, c *cluster.Connection, at string, slice int, digest string) {
 	const hint = "kubectl apply -f " // what the folder has
-	body, err := json.Marshal(companion.Probe(e.ProbeNamespace, slice))
-	if err != nil {
-		panic(err) // strings
-	}
+	body := jsontext.Marshal(companion.Probe(e.ProbeNamespace, slice))
 	content, response, err := send(ctx, c, http.MethodPost, at+"/api/v1/namespaces/"+url.PathEscape(e.ProbeNamespace)+"/configmaps?dryRun=All", body)
 	if err != nil {
 		e.fail(at, "check the address, and that the certificate of the API server names it", "the API server does not answer: %v", err)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/cluster"
 )
 
@@ -99,16 +100,13 @@ func (e *examination) examineIdentity(ctx context.Context, c *cluster.Connection
 	resources := append([]string{"pods", "namespaces"}, e.Objects...)
 	for _, name := range resources {
 		resource, group, _ := strings.Cut(name, ".")
-		body, err := json.Marshal(map[string]any{
+		body := jsontext.Marshal(map[string]any{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
 			"spec": map[string]any{
 				"user": user, "groups": groups,
 				"resourceAttributes": map[string]any{"verb": "get", "group": group, "version": "v1", "resource": resource},
 			},
 		})
-		if err != nil {
-			panic(err) // strings
-		}
 		content, response, err := send(ctx, c, http.MethodPost, at+reviewSuffix, body)
 		var review struct{ Status reviewStatus }
 		switch {

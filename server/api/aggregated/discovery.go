@@ -1,13 +1,13 @@
 package aggregated
 
 import (
-	"encoding/json"
 	"net/http"
 	"runtime"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sversion "k8s.io/apimachinery/pkg/version"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 )
 
@@ -48,10 +48,7 @@ func (a *API) Documents() map[string]http.HandlerFunc {
 
 // document returns the handler of something that does not change.
 func (a *API) document(object any) http.HandlerFunc {
-	text, err := json.Marshal(object)
-	if err != nil {
-		panic(err) // strings and lists
-	}
+	text := jsontext.Marshal(object)
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !acceptsJSON(r) {
 			a.Service.Refuse(w, exchange.Status, notAcceptable)

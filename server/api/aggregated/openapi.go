@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/openapi"
 )
 
@@ -132,11 +133,7 @@ func referring(d members, place string) json.RawMessage {
 		}
 		return value
 	}
-	text, err := json.Marshal(refer(d))
-	if err != nil {
-		panic(err) // strings and lists
-	}
-	return text
+	return jsontext.Marshal(refer(d))
 }
 
 func schemaHash() string {

@@ -1,7 +1,6 @@
 package aggregated
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
 	"github.com/writ-policy/writ/server/auth"
@@ -32,11 +32,7 @@ type query struct {
 
 // key names the question, its user included: pages and numbers of lists are theirs alone.
 func (q *query) key() string {
-	text, err := json.Marshal([]any{q.Question, q.Extra, q.labels.String(), q.name})
-	if err != nil {
-		panic(err) // strings
-	}
-	return string(text)
+	return string(jsontext.Marshal([]any{q.Question, q.Extra, q.labels.String(), q.name}))
 }
 
 // questionOf returns the question of a request without parameters.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
@@ -255,10 +256,7 @@ func (s *stream) open() {
 
 // event sends an event, together with others.
 func (s *stream) event(name watch.EventType, object any) bool {
-	text, err := json.Marshal(map[string]any{"type": name, "object": object})
-	if err != nil {
-		panic(err) // objects of this package
-	}
+	text := jsontext.Marshal(map[string]any{"type": name, "object": object})
 	s.buffer = append(append(s.buffer, text...), '\n')
 	return len(s.buffer) < chunk || s.flush()
 }

@@ -2,13 +2,13 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
@@ -50,10 +50,7 @@ func (s *Reviews) RulesReview() http.HandlerFunc {
 					return b, refused
 				}
 			}
-			text, err := json.Marshal(status.withLists())
-			if err != nil {
-				panic(err) // strings and lists
-			}
+			text := jsontext.Marshal(status.withLists())
 			return append(append(access.AppendReceived(b, body), text[1:]...), "}\n"...), nil
 		},
 	}))

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/auth"
 )
@@ -45,7 +46,7 @@ func Document(title string, endpoints []Endpoint) []byte {
 		}
 		paths[path][strings.ToLower(e.Method)] = s.operation(e)
 	}
-	text, err := json.Marshal(map[string]any{
+	text := jsontext.Marshal(map[string]any{
 		"openapi": "3.1.0",
 		"info":    map[string]any{"title": title, "version": "1"},
 		"paths":   paths,
@@ -57,9 +58,6 @@ func Document(title string, endpoints []Endpoint) []byte {
 			},
 		},
 	})
-	if err != nil {
-		panic(err) // maps, lists and strings
-	}
 	return append(text, '\n')
 }
 

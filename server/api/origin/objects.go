@@ -1,10 +1,10 @@
 package origin
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/tables"
@@ -40,9 +40,5 @@ func showObjects(r *http.Request, p decision.Policies) ([]byte, *exchange.Refusa
 		}
 		answer = list.Items[0]
 	}
-	body, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // strings and what JSON was read from
-	}
-	return append(body, '\n'), nil
+	return append(jsontext.Marshal(answer), '\n'), nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/dates"
@@ -170,10 +171,7 @@ func checkRequest(q *question.Question) *exchange.Refusal {
 			whole[key] = value
 		}
 	}
-	text, err := json.Marshal(whole)
-	if err != nil {
-		panic(err) // it was read from JSON
-	}
+	text := jsontext.Marshal(whole)
 	point, _ := decision.FindPoint(decision.Access)
 	if _, err := point.Decode(text, nil); err != nil {
 		refused := exchange.InvalidBody(err)

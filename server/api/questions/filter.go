@@ -2,7 +2,6 @@ package questions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -57,10 +56,7 @@ func FilterRefusal(err error) *exchange.Refusal {
 	var failed filters.EvaluationError
 	switch {
 	case errors.As(err, &untranslatable):
-		list, err := json.Marshal(untranslatable.Constructs)
-		if err != nil {
-			panic(err) // texts
-		}
+		list := jsontext.Marshal(untranslatable.Constructs)
 		return &exchange.Refusal{
 			Status: http.StatusUnprocessableEntity, Message: untranslatable.Error(), Invalid: true,
 			Code: filters.CodeUntranslatable, Untranslatable: list,

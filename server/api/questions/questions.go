@@ -5,7 +5,6 @@ package questions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"github.com/writ-policy/writ/analysis/judge"
 	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
@@ -162,10 +162,7 @@ func (a *API) encoded(b []byte, answer any, advice string) ([]byte, *exchange.Re
 // Encoded returns an answer as a line of JSON, unless it has more bytes than the server sends;
 // zero means any number.
 func Encoded(answer any, most int, advice string) ([]byte, *exchange.Refusal) {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // strings, numbers and what JSON was read from
-	}
+	text := jsontext.Marshal(answer)
 	if most > 0 && len(text) > most {
 		return nil, tooLarge(len(text), most, advice)
 	}

@@ -10,7 +10,6 @@
 package answers
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
@@ -364,8 +364,7 @@ func (v *viewer) Verify(ctx context.Context, c console.Caller, body []byte) (*co
 // recoded reads what an endpoint shows from its JSON. T has the same types.
 func recoded[T any](shown any) *T {
 	out := new(T)
-	text, err := json.Marshal(shown)
-	if err = cmp.Or(err, json.Unmarshal(text, out)); err != nil {
+	if err := json.Unmarshal(jsontext.Marshal(shown), out); err != nil {
 		panic(err)
 	}
 	return out

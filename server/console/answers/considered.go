@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/visibility"
@@ -207,7 +208,7 @@ func isAsked(s *console.Step) bool {
 }
 
 func matchKey(m *decision.Matched) string {
-	return string(mustJSON([]any{m.APIVersion, m.Kind, m.Namespace, m.Name, m.Rule}))
+	return string(jsontext.Marshal([]any{m.APIVersion, m.Kind, m.Namespace, m.Name, m.Rule}))
 }
 
 // beginOf returns when a match begins: when its document does, and the first of its sessions.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/dates"
@@ -118,8 +119,8 @@ func limited(c console.Caller, point string, request []byte) ([]byte, error) {
 	if user != c.User || members["serviceAccount"] != nil || !slices.Equal(sorted(asked), sorted(groups)) {
 		return nil, console.Errorf(console.Forbidden, "only auditors may ask about others; about yourself, leave out user and groups")
 	}
-	members["user"], members["groups"] = mustJSON(c.User), mustJSON(groups)
-	return mustJSON(members), nil
+	members["user"], members["groups"] = jsontext.Marshal(c.User), jsontext.Marshal(groups)
+	return jsontext.Marshal(members), nil
 }
 
 // unmarshal reads a member; one that is absent leaves the value.
@@ -131,15 +132,6 @@ func unmarshal(member json.RawMessage, to any) error {
 }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
-
-// mustJSON returns a value of strings, numbers and JSON as JSON.
-func mustJSON(value any) json.RawMessage {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err)
-	}
-	return text
-}
 
 // factsOf reads what decisions of all points have.
 func factsOf(point string, answer decision.Answer, outcome decision.Outcome) console.Facts {

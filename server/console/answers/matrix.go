@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/analysis/question"
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/internal/elements"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/dates"
@@ -168,7 +169,7 @@ func readFacts(text []byte, into map[string]any) error {
 		}
 		into[key], request[key] = fact, fact
 	}
-	_, err = decision.Decode[decision.Request](mustJSON(request))
+	_, err = decision.Decode[decision.Request](jsontext.Marshal(request))
 	return err
 }
 
@@ -276,7 +277,7 @@ func (f *filler) cell(ctx context.Context, c *question.Cell) console.Cell {
 	if f.isBrief {
 		return out
 	}
-	out.Request = mustJSON(c.Request)
+	out.Request = jsontext.Marshal(c.Request)
 	r, err := decision.Decode[decision.Request](out.Request)
 	if err != nil {
 		return out // a question about all of something, which no request can ask

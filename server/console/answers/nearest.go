@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 )
@@ -75,7 +76,7 @@ func nearText(member string, value any) string {
 	case value == nil || isText:
 		return "without a " + member
 	}
-	return "with the " + member + " " + string(mustJSON(value))
+	return "with the " + member + " " + string(jsontext.Marshal(value))
 }
 
 // nearQuestion is the question what the subject of a request can do if one member of the
@@ -99,7 +100,7 @@ func nearQuestion(r *decision.Request, open string) (*question.Question, error) 
 
 // nearRule returns the rule that allows an example.
 func nearRule(ctx context.Context, p decision.Policies, example map[string]any) (console.Nearest, bool) {
-	request := mustJSON(example)
+	request := jsontext.Marshal(example)
 	r, err := decision.Decode[decision.Request](request)
 	if err != nil {
 		return console.Nearest{}, false

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/question"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/dates"
@@ -173,7 +174,7 @@ func (f *sessionRequests) find(ctx context.Context, row *sessionRow) {
 		return
 	}
 	for _, object := range f.tried(ctx, row) {
-		request := mustJSON(object)
+		request := jsontext.Marshal(object)
 		r, err := decision.Decode[decision.Request](request)
 		if err != nil {
 			continue

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/server/console"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/dates"
@@ -39,7 +40,7 @@ func (a *alternatives) add(text string, change func(members)) {
 		return
 	}
 	change(m)
-	a.list = append(a.list, console.WhatIf{Text: text, Request: mustJSON(m)})
+	a.list = append(a.list, console.WhatIf{Text: text, Request: jsontext.Marshal(m)})
 }
 
 // set returns a change that sets a member.
@@ -202,7 +203,7 @@ func contrast(a *alternatives, r *decision.Request, s *statement.Statement, memb
 		request map[string]any
 	}{{"matches", fits}, {"does not match", other}} {
 		if value := row.request[member]; value != nil {
-			a.add(fmt.Sprintf("with %s that %s %s: %s", word, ruleText(s), row.word, mustJSON(value)), set(member, value))
+			a.add(fmt.Sprintf("with %s that %s %s: %s", word, ruleText(s), row.word, jsontext.Marshal(value)), set(member, value))
 		}
 	}
 }

@@ -4,9 +4,7 @@
 package handler
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
@@ -171,11 +170,7 @@ func (a *API) write(w http.ResponseWriter, d document, err error) {
 
 // encode returns an answer as a line of JSON.
 func encode(value any) []byte {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // strings, numbers and what JSON was read from
-	}
-	return append(text, '\n')
+	return append(jsontext.Marshal(value), '\n')
 }
 
 var tooMany = &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests of consoles in flight"}
@@ -223,7 +218,7 @@ func refusalOf(err error) *exchange.Refusal {
 	case console.NotFound:
 		r.Status = http.StatusNotFound
 	case console.Mistaken:
-		r.Status, r.Diagnostics = http.StatusUnprocessableEntity, bytes.TrimSpace(encode(e.Diagnostics))
+		r.Status, r.Diagnostics = http.StatusUnprocessableEntity, jsontext.Marshal(e.Diagnostics)
 	case console.NotReady, console.Busy:
 		r.Status = http.StatusServiceUnavailable
 	case console.Internal, console.Pending:
