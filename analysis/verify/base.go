@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/writ-policy/writ/analysis/diff"
@@ -129,24 +130,11 @@ func (p *prover) newPlans(plans []plan) []plan {
 	return out
 }
 
-// baseAsks returns the requests that would break the assertion by the base.
-func (p *prover) baseAsks() []ask {
-	switch {
-	case p.a.Form == assertion.Implies:
-		return []ask{{p.base, p.a.Subjects[0]}, {p.base, p.a.Subjects[1]}}
-	case p.baseOther != nil:
-		return []ask{{world: p.base}, {world: p.baseOther}}
-	case p.other != nil:
-		return []ask{{world: p.base}, {world: p.other}}
-	}
-	return []ask{{world: p.base}}
-}
-
 // isNew reports whether a request does not break the assertion by the base.
 func (p *prover) isNew(r *statement.Request, held []string) (bool, error) {
 	if p.base == nil || p.a.Form == assertion.Disjoint || p.a.Form == assertion.Covers {
 		return true, nil // pairs and places are compared as a whole
 	}
-	_, got, err := p.decide(r, held, p.baseAsks())
+	_, got, err := p.decide(r, held, p.asksOf(p.base, cmp.Or(p.baseOther, p.other)))
 	return err == nil && !p.breaks(r, got), err
 }

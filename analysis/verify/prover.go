@@ -343,14 +343,18 @@ type ask struct {
 }
 
 // asks returns the requests that a witness has.
-func (p *prover) asks() []ask {
+func (p *prover) asks() []ask { return p.asksOf(p.all, p.other) }
+
+// asksOf returns the requests that break the assertion by a world, which is compared with another
+// one unless that is nil.
+func (p *prover) asksOf(world, other *world) []ask {
 	switch {
 	case p.a.Form == assertion.Implies:
-		return []ask{{p.all, p.a.Subjects[0]}, {p.all, p.a.Subjects[1]}}
-	case p.other != nil:
-		return []ask{{world: p.all}, {world: p.other}}
+		return []ask{{world, p.a.Subjects[0]}, {world, p.a.Subjects[1]}}
+	case other != nil:
+		return []ask{{world: world}, {world: other}}
 	}
-	return []ask{{world: p.all}}
+	return []ask{{world: world}}
 }
 
 // decide lets the engine decide a request of some principals.

@@ -44,11 +44,9 @@ var words = map[string][]string{
 }
 
 func decodeDocument(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	doc := &Document{Header: d.Header(family, syntax.VersionWrit, Kind, kind.Key)}
+	h, c := d.Begin(n, kind, family, syntax.VersionWrit)
+	doc := &Document{Header: h}
 	doc.Auxiliary, doc.TestOnly = true, true
-	c := d.Cursor(n, Kind, false)
-	c.At = kind.Key
-	c.Skip("apiVersion", "kind")
 	identified := d.MetadataInto(c, &doc.Header)
 	doc.Namespace = "" // names are unique over the directory
 	if spec := c.RequiredMapping("spec", ""); spec != nil {

@@ -47,9 +47,9 @@ func (c *compiler) conditions(e ast.Expr) truthConditions {
 		case operators.LogicalNot:
 			return c.conditions(e.AsCall().Args()[0]).inverse()
 		case operators.LogicalAnd:
-			return c.conjunction(operands(e, operators.LogicalAnd))
-		case operators.LogicalOr:
-			return c.disjunction(operands(e, operators.LogicalOr))
+			return c.all(operands(e, operators.LogicalAnd), false)
+		case operators.LogicalOr: // not all are false
+			return c.all(operands(e, operators.LogicalOr), true).inverse()
 		}
 	}
 	if h, ok := c.direct(e); ok {
@@ -71,34 +71,21 @@ func (c *compiler) rootConditions(e ast.Expr) truthConditions {
 	return h
 }
 
-// conjunction returns when all terms are true, and when one is false.
-func (c *compiler) conjunction(terms []ast.Expr) truthConditions {
+// all returns when all terms are true, and when one is false, of the inverse terms if isInverse
+// is set.
+func (c *compiler) all(terms []ast.Expr, isInverse bool) truthConditions {
 	out := truthConditions{whenTrue: [][]string{nil}}
 	for _, term := range terms {
 		h := c.conditions(term)
+		if isInverse {
+			h = h.inverse()
+		}
 		out.whenFalse = append(out.whenFalse, h.whenFalse...)
-		switch {
-		case out.whenTrue == nil || h.whenTrue == nil:
+		if out.whenTrue == nil || h.whenTrue == nil {
 			out.whenTrue = nil
-		default:
-			out.whenTrue[0] = append(out.whenTrue[0], c.singleCondition(h.whenTrue)...)
+			continue
 		}
-	}
-	return out
-}
-
-// disjunction returns when one of the terms is true, and when all are false.
-func (c *compiler) disjunction(terms []ast.Expr) truthConditions {
-	out := truthConditions{whenFalse: [][]string{nil}}
-	for _, term := range terms {
-		h := c.conditions(term)
-		out.whenTrue = append(out.whenTrue, h.whenTrue...)
-		switch {
-		case out.whenFalse == nil || h.whenFalse == nil:
-			out.whenFalse = nil
-		default:
-			out.whenFalse[0] = append(out.whenFalse[0], c.singleCondition(h.whenFalse)...)
-		}
+		out.whenTrue[0] = append(out.whenTrue[0], c.singleCondition(h.whenTrue)...)
 	}
 	return out
 }

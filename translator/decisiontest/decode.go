@@ -45,11 +45,9 @@ var kinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionT
 // what a request is, the decision point says when the test runs. An expectation has keys
 // of decisions alone, because one with a typo does not fail.
 func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	t := &DecisionTest{Header: d.Header(family, syntax.VersionWrit, kindDecisionTest, kind.Key)}
+	h, c := d.Begin(n, kind, family, syntax.VersionWrit)
+	t := &DecisionTest{Header: h}
 	t.Auxiliary, t.TestOnly = true, true
-	c := d.Cursor(n, kindDecisionTest, false)
-	c.At = kind.Key
-	c.Skip("apiVersion", "kind")
 	identified := d.MetadataInto(c, &t.Header)
 	if spec := c.RequiredMapping("spec", ""); spec != nil {
 		decodeDecisionSpec(d, spec, t)

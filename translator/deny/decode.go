@@ -37,28 +37,25 @@ const defaultPrecedence = 100
 
 // decodeDenyPolicyFamily decodes a document of breakglass.t-caas.telekom.com/v1alpha1.
 func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	h := d.Header(family, version, kind.Value.Value, kind.Key)
-	c := d.Cursor(n, h.Kind, false)
-	c.At = kind.Key
-	c.Skip("apiVersion", "kind", "status")
+	h, c := d.Begin(n, kind, family, version, "status")
 	status := c.Value("status")
 	identified, period := decodeDenyPolicyMetadata(d, c, &h)
 	spec := c.RequiredMapping("spec", "")
+	var out syntax.Document
 	if h.Kind == kindDenyPolicy {
 		p := &DenyPolicy{Header: h, Precedence: defaultPrecedence, Dates: period}
 		decodeDenyPolicy(d, spec, p)
-		if identified {
-			d.Out = append(d.Out, p)
-		}
+		out = p
 	} else {
 		e := &BreakglassEscalation{Header: h}
 		if h.Object {
 			e.Ready = readyIn(status)
 		}
 		decodeEscalation(d, spec, e)
-		if identified {
-			d.Out = append(d.Out, e)
-		}
+		out = e
+	}
+	if identified {
+		d.Out = append(d.Out, out)
 	}
 	spec.Done()
 	c.Done()

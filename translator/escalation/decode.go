@@ -41,11 +41,8 @@ type IdentityProvider struct {
 
 // decode decodes a document of the family. It takes part in no decision by itself.
 func decode(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	h := d.Header(family, version, kind.Value.Value, kind.Key)
+	h, c := d.Begin(n, kind, family, version, "status")
 	h.Auxiliary = true
-	c := d.Cursor(n, h.Kind, false)
-	c.At = kind.Key
-	c.Skip("apiVersion", "kind", "status")
 	identified := false
 	if m := c.RequiredMapping("metadata", "write metadata: {name: NAME}"); m != nil {
 		identified = d.CustomNameInto(m, &h)
@@ -56,18 +53,18 @@ func decode(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	}
 	spec := c.Mapping("spec")
 	c.DoneWithSlips()
+	var out syntax.Document
 	if h.Kind == kindCluster {
-		out := &ClusterConfig{Header: h}
-		decodeCluster(d, spec, out)
-		if identified {
-			d.Out = append(d.Out, out)
-		}
-		return
+		cluster := &ClusterConfig{Header: h}
+		decodeCluster(d, spec, cluster)
+		out = cluster
+	} else {
+		provider := &IdentityProvider{Header: h}
+		provider.Issuer = spec.Text("issuer").Text()
+		provider.Disabled, _ = spec.Boolean("disabled", false)
+		spec.DoneWithSlips()
+		out = provider
 	}
-	out := &IdentityProvider{Header: h}
-	out.Issuer = spec.Text("issuer").Text()
-	out.Disabled, _ = spec.Boolean("disabled", false)
-	spec.DoneWithSlips()
 	if identified {
 		d.Out = append(d.Out, out)
 	}

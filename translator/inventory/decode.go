@@ -17,11 +17,9 @@ const kindInventory = "Inventory"
 var kinds = syntax.KindsOf(syntax.VersionWrit, decodeInventory, kindInventory).WithTexts(fieldTexts)
 
 func decodeInventory(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	out := &document{Header: d.Header(family, syntax.VersionWrit, kindInventory, kind.Key)}
+	h, c := d.Begin(n, kind, family, syntax.VersionWrit)
+	out := &document{Header: h}
 	out.Auxiliary = true
-	c := d.Cursor(n, kindInventory, false)
-	c.At = kind.Key
-	c.Skip("apiVersion", "kind")
 	identified := d.MetadataInto(c, &out.Header)
 	if spec := c.RequiredMapping("spec", ""); spec != nil {
 		out.Subjects = decodeEntities(d, spec, "subjects", subjectProperties)

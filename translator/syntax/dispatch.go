@@ -227,3 +227,14 @@ func (d *Decoder) Header(family, version, name string, kind *Node) Header {
 		Export: d.ClusterExport, StrictRoutes: d.StrictRoutes, Bootstrap: d.Bootstrap,
 	}
 }
+
+// Begin returns the header of a document of a kind, and the cursor of its members, without those
+// that say its kind and others to skip.
+func (d *Decoder) Begin(n *Node, kind *Field, family, version string, skip ...string) (Header, *Cursor) {
+	h := d.Header(family, version, kind.Value.Value, kind.Key)
+	c := d.Cursor(n, h.Kind, false)
+	c.At = kind.Key
+	c.Skip("apiVersion", "kind")
+	c.Skip(skip...)
+	return h, c
+}

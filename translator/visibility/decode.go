@@ -36,10 +36,7 @@ const (
 
 // decodeVisibility decodes a document of clusterpulse.io/v1alpha1.
 func decodeVisibility(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	h := d.Header(FamilyVisibility, versionVisibility, kind.Value.Value, kind.Key)
-	c := d.Cursor(n, h.Kind, false)
-	c.At = kind.Key
-	c.Skip("apiVersion", "kind", "status")
+	h, c := d.Begin(n, kind, FamilyVisibility, versionVisibility, "status")
 	identified := decodeVisibilityMetadata(d, c, &h)
 	h.ByName = true
 	spec := c.RequiredMapping("spec", "")

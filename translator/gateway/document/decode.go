@@ -61,10 +61,8 @@ func decodeGatewayAPI(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 // gateway.networking.k8s.io.
 func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, version string) {
 	before := len(d.Diags)
-	g := &gatewayDocument{d: d, h: d.Header(FamilyGateway, version, kind.Value.Value, kind.Key)}
-	c := d.Cursor(n, g.h.Kind, false)
-	c.At = kind.Key
-	c.Skip("apiVersion", "kind", "status")
+	h, c := d.Begin(n, kind, FamilyGateway, version, "status")
+	g := &gatewayDocument{d: d, h: h}
 	identified := g.metadata(c)
 	g.h.ByName = true
 	g.spec = c.RequiredMapping("spec", "")

@@ -169,7 +169,7 @@ func (v *view) findRoute(target Target, via string) (*Effective, error) {
 			paths = append(paths, p)
 		}
 	}
-	return v.ofPaths(target, paths, sections{v.ruleNumbers(route, rule), "rules", ruleOf}), nil
+	return v.ofPaths(target, paths, sections{numbers(rule, len(v.g.Routes[route].Rules)), "rules", ruleOf}), nil
 }
 
 // ofPaths groups paths by equal effective policies.
@@ -226,13 +226,14 @@ func (v *view) findGateway(target Target) (*Effective, error) {
 	}
 	variant := v.variant(v.effective(effective))
 	variant.Paths = []string{target.String()}
+	listeners := numbers(listener, len(object.Listeners))
 	out := &Effective{
 		Kind: v.kind, Target: target.String(), Untargeted: elements.NotNil(slices.Sorted(maps.Keys(untargeted))),
-		Conditions:       v.affected(paths, sections{v.listenerNumbers(gateway, listener), "listeners", listenerOf}, true),
+		Conditions:       v.affected(paths, sections{listeners, "listeners", listenerOf}, true),
 		PolicyConditions: make(map[string][]tables.GatewayCondition),
 	}
 	out.only(variant)
-	for _, number := range append([]int{every}, v.listenerNumbers(gateway, listener)...) {
+	for _, number := range append([]int{every}, listeners...) {
 		section := ""
 		if number != every {
 			section = object.Listeners[number].Name

@@ -125,16 +125,8 @@ func (v *view) route(t Target) (route, rule int, err error) {
 	if route < 0 {
 		return 0, 0, v.notFound(t)
 	}
-	if t.Section == "" {
-		return route, every, nil
-	}
-	rules := v.g.Routes[route].Rules
-	rule = slices.IndexFunc(rules, func(r tables.GatewayRouteRule) bool { return r.Name == t.Section })
-	if rule < 0 {
-		names := elements.Map(rules, func(r tables.GatewayRouteRule) string { return r.Name })
-		return 0, 0, unknown("%s %s/%s has no rule %q%s", t.Kind, t.Namespace, t.Name, t.Section, near(t.Section, names))
-	}
-	return route, rule, nil
+	rule, err = section(t, "rule", v.g.Routes[route].Rules, func(r tables.GatewayRouteRule) string { return r.Name })
+	return route, rule, err
 }
 
 // gateway returns the indexes of a gateway and a listener; the listener is every if the
@@ -144,16 +136,22 @@ func (v *view) gateway(t Target) (gateway, listener int, err error) {
 	if gateway < 0 {
 		return 0, 0, v.notFound(t)
 	}
+	listener, err = section(t, "listener", v.g.Gateways[gateway].Listeners, func(l tables.GatewayListener) string { return l.Name })
+	return gateway, listener, err
+}
+
+// section returns the index of the rule or listener that is the section of a target, and every
+// if it has none.
+func section[T any](t Target, what string, list []T, nameOf func(T) string) (int, error) {
 	if t.Section == "" {
-		return gateway, every, nil
+		return every, nil
 	}
-	listeners := v.g.Gateways[gateway].Listeners
-	listener = slices.IndexFunc(listeners, func(l tables.GatewayListener) bool { return l.Name == t.Section })
-	if listener < 0 {
-		names := elements.Map(listeners, func(l tables.GatewayListener) string { return l.Name })
-		return 0, 0, unknown("Gateway %s/%s has no listener %q%s", t.Namespace, t.Name, t.Section, near(t.Section, names))
+	names := elements.Map(list, nameOf)
+	i := slices.Index(names, t.Section)
+	if i < 0 {
+		return 0, unknown("%s %s/%s has no %s %q%s", t.Kind, t.Namespace, t.Name, what, t.Section, near(t.Section, names))
 	}
-	return gateway, listener, nil
+	return i, nil
 }
 
 // notFound returns the error for a target whose object does not exist. An object of that name in
@@ -199,22 +197,11 @@ func (v *view) via(text string) (gateway, listener int, err error) {
 	return v.gateway(t)
 }
 
-func (v *view) ruleNumbers(route, rule int) []int {
-	if rule != every {
-		return []int{rule}
+// numbers returns the number of one of n rules or listeners, or that of each one for every.
+func numbers(one, n int) []int {
+	if one != every {
+		return []int{one}
 	}
-	return upTo(len(v.g.Routes[route].Rules))
-}
-
-// listenerNumbers returns the number of a listener of a gateway, or of each one for every.
-func (v *view) listenerNumbers(gateway, listener int) []int {
-	if listener != every {
-		return []int{listener}
-	}
-	return upTo(len(v.g.Gateways[gateway].Listeners))
-}
-
-func upTo(n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = i
