@@ -7,85 +7,106 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/statement"
-	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // lastYear is the last whole year in which an engine decides.
 const lastYear = 2261
 
-// boundary is a time at which a document begins or has ended to hold.
-type boundary struct {
-	at    time.Time
-	first time.Time // from which the documents decide in another way
-	point string
+// Boundary is a time at which a document begins or has ended to hold.
+type Boundary struct {
+	At    time.Time
+	First time.Time // from which the documents decide in another way
 	what  string
+	// dated is a document at the point access, policy one at the point visibility.
+	dated  *statement.Dated
+	policy *tables.VisibilityPolicy
+}
+
+// Boundaries returns the times at which the documents of a point begin to hold, and those at which
+// they end: the last ones of a visibility policy, which holds at its end.
+func Boundaries(w *statement.World, point string) []Boundary {
+	var out []Boundary
+	if point == statement.PointVisibility {
+		out = visibilityBoundaries(w)
+	} else { // rules of the gateway may ask the point access
+		out = accessBoundaries(w)
+	}
+	return slices.DeleteFunc(out, func(b Boundary) bool { return b.First.Year() > lastYear })
+}
+
+// accessBoundaries returns those of bindings, deny policies and sessions.
+func accessBoundaries(w *statement.World) []Boundary {
+	var out []Boundary
+	for _, d := range slices.Concat(w.Dated(), w.DatedSessions()) {
+		for _, at := range d.Dates.Bounds() {
+			what := statement.DocumentName(d.Document) + " ends"
+			if d.Dates.From != nil && *d.Dates.From == at {
+				what = statement.DocumentName(d.Document) + " begins"
+			}
+			out = append(out, Boundary{At: at.Time(), First: at.Time(), what: what, dated: &d})
+		}
+	}
+	return out
+}
+
+func visibilityBoundaries(w *statement.World) []Boundary {
+	var out []Boundary
+	policies := visibilityOf(w).Policies
+	for i := range policies {
+		p := &policies[i]
+		if p.Disabled || p.Malformed {
+			continue
+		}
+		name := fmt.Sprintf("%s %s/%s", statement.KindVisibility, p.Namespace, p.Name)
+		if t := p.NotBefore; t != nil {
+			out = append(out, Boundary{At: t.UTC(), First: t.UTC(), what: name + " begins", policy: p})
+		}
+		if t := p.NotAfter; t != nil {
+			out = append(out, Boundary{At: t.UTC(), First: t.UTC().Add(time.Nanosecond), what: name + " ends", policy: p})
+		}
+	}
+	return out
+}
+
+// boundary is a Boundary of one of two revisions.
+type boundary struct {
+	Boundary
+	point string
 	// isChanged reports that the other revision lacks the document or has another one.
 	isChanged bool
 }
 
-// boundaries returns the times after now at which a document of a revision begins to hold,
-// and those at which it ends: the last ones of a visibility policy, which holds at its end.
+// boundaries returns those of both revisions after now.
 func (c *comparison) boundaries(points []string) []boundary {
 	var out []boundary
-	if slices.Contains(points, statement.PointVisibility) {
-		out = c.visibilityBoundaries()
-	}
-	if slices.Contains(points, statement.PointAccess) {
-		out = append(out, c.accessBoundaries()...)
-	}
-	out = slices.DeleteFunc(out, func(b boundary) bool { return b.first.Year() > lastYear })
-	slices.SortStableFunc(out, func(x, y boundary) int { return x.at.Compare(y.at) })
-	return out
-}
-
-// accessBoundaries returns those of bindings, deny policies and sessions.
-func (c *comparison) accessBoundaries() []boundary {
-	var out []boundary
 	worlds := []*statement.World{c.a.World, c.b.World}
-	now := dates.Of(c.o.Now)
-	for i, w := range worlds {
-		for _, d := range slices.Concat(w.Dated(), w.DatedSessions()) {
-			for _, at := range d.Dates.Bounds() {
-				if at <= now {
+	for _, point := range []string{statement.PointVisibility, statement.PointAccess} {
+		if !slices.Contains(points, point) {
+			continue
+		}
+		for i, w := range worlds {
+			other := worlds[1-i]
+			policies := visibilityOf(other).Policies
+			named := make(map[[2]string]*tables.VisibilityPolicy)
+			for j := range policies {
+				named[[2]string{policies[j].Namespace, policies[j].Name}] = &policies[j]
+			}
+			for _, b := range Boundaries(w, point) {
+				if !b.First.After(c.o.Now) {
 					continue
 				}
-				what := statement.DocumentName(d.Document) + " ends"
-				if d.Dates.From != nil && *d.Dates.From == at {
-					what = statement.DocumentName(d.Document) + " begins"
+				isSame := false
+				if p := b.policy; p == nil {
+					isSame = w.HasSame(other, *b.dated)
+				} else if q := named[[2]string{p.Namespace, p.Name}]; q != nil {
+					isSame = reflect.DeepEqual(withoutLines(p), withoutLines(q))
 				}
-				out = append(out, boundary{at.Time(), at.Time(), statement.PointAccess, what, !w.HasSame(worlds[1-i], d)})
+				out = append(out, boundary{b, point, !isSame})
 			}
 		}
 	}
-	return out
-}
-
-func (c *comparison) visibilityBoundaries() []boundary {
-	var out []boundary
-	lists := [][]tables.VisibilityPolicy{visibilityOf(c.a.World).Policies, visibilityOf(c.b.World).Policies}
-	for i, list := range lists {
-		others := make(map[[2]string]*tables.VisibilityPolicy)
-		for j := range lists[1-i] {
-			p := &lists[1-i][j]
-			others[[2]string{p.Namespace, p.Name}] = p
-		}
-		for j := range list {
-			p := &list[j]
-			if p.Disabled || p.Malformed {
-				continue
-			}
-			other := others[[2]string{p.Namespace, p.Name}]
-			isChanged := other == nil || !reflect.DeepEqual(withoutLines(p), withoutLines(other))
-			name := fmt.Sprintf("%s %s/%s", statement.KindVisibility, p.Namespace, p.Name)
-			if t := p.NotBefore; t != nil && t.After(c.o.Now) {
-				out = append(out, boundary{t.UTC(), t.UTC(), statement.PointVisibility, name + " begins", isChanged})
-			}
-			if t := p.NotAfter; t != nil && !t.Before(c.o.Now) {
-				out = append(out, boundary{t.UTC(), t.UTC().Add(time.Nanosecond), statement.PointVisibility, name + " ends", isChanged})
-			}
-		}
-	}
+	slices.SortStableFunc(out, func(x, y boundary) int { return x.At.Compare(y.At) })
 	return out
 }
 
@@ -113,10 +134,10 @@ func (c *comparison) times(points []string) []moment {
 		if !b.isChanged && !c.o.AllTimes {
 			continue
 		}
-		last := slices.IndexFunc(out, func(m moment) bool { return m.at.Equal(b.first) })
+		last := slices.IndexFunc(out, func(m moment) bool { return m.at.Equal(b.First) })
 		switch {
 		case last < 0:
-			out = append(out, moment{b.first, pointsFor(points, b.point)})
+			out = append(out, moment{b.First, pointsFor(points, b.point)})
 		case !slices.Contains(out[last].points, b.point):
 			out[last].points = append(slices.Clone(out[last].points), pointsFor(points, b.point)...)
 		}
@@ -142,10 +163,10 @@ func (c *comparison) setUntil(r *Report, times []moment) {
 	if len(later) == 0 {
 		return
 	}
-	r.Until = &later[0].at
+	r.Until = &later[0].At
 	for i := range later {
-		if b := &later[i]; !slices.ContainsFunc(times, func(m moment) bool { return m.at.Equal(b.first) }) {
-			r.Coverage.Until, r.Coverage.holds = &b.at, b.what
+		if b := &later[i]; !slices.ContainsFunc(times, func(m moment) bool { return m.at.Equal(b.First) }) {
+			r.Coverage.Until, r.Coverage.holds = &b.At, b.what
 			return
 		}
 	}

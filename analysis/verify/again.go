@@ -78,7 +78,7 @@ func (r *run) hasPassed(before time.Time) bool {
 	if before.After(r.Now) {
 		return len(all) > 0
 	}
-	return slices.ContainsFunc(all, func(b bound) bool { return b.first.After(before) && !b.first.After(r.Now) })
+	return slices.ContainsFunc(all, func(b diff.Boundary) bool { return b.First.After(before) && !b.First.After(r.Now) })
 }
 
 // isSameBut reports whether two revisions differ in what assertions at the point access do not

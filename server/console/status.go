@@ -23,6 +23,8 @@ type Status struct {
 		Counts  map[string]int `json:"counts"`
 		Skipped int            `json:"skipped,omitempty"`
 		Commit  string         `json:"commit,omitempty"`
+		// Sequence is Status.Sequence.
+		Sequence int64 `json:"sequence,omitempty"`
 	} `json:"bundle,omitempty"`
 	Keys *struct {
 		// SignedBy is the ID of the key that signed the active bundle.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -117,23 +116,23 @@ func writeInspectionJSON(w io.Writer, seen *bundles.Inspection) error {
 }
 
 func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name string, value any) { fmt.Fprintf(table, "%s\t%v\n", name, value) }
+	var rows [][]string
+	row := func(name string, value any) { rows = append(rows, []string{name, fmt.Sprint(value)}) }
 	if m := seen.Manifest; m != nil {
-		row("revision", diag.Line(m.Revision))
+		row("revision", m.Revision)
 		about := m.Metadata
 		for _, optional := range []struct{ name, value string }{{"commit", about.Commit}, {"version", about.Version}, {"cluster", about.Cluster}} {
 			if optional.value != "" {
-				row(optional.name, diag.Line(optional.value))
+				row(optional.name, optional.value)
 			}
 		}
 		if about.Sequence != 0 {
 			row("sequence", about.Sequence)
 		}
-		row("master namespace", diag.Line(about.Master))
-		row("entrypoints", diag.Line(strings.Join(about.Entrypoints, ", ")))
+		row("master namespace", about.Master)
+		row("entrypoints", strings.Join(about.Entrypoints, ", "))
 		for _, kind := range slices.Sorted(maps.Keys(about.Counts)) {
-			row(diag.Line(kind), about.Counts[kind])
+			row(kind, about.Counts[kind])
 		}
 	}
 	row("signature", signatureText(seen, keys))
@@ -142,12 +141,12 @@ func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {
 		row("problem", problem)
 	}
 	if len(seen.Files) > 0 {
-		fmt.Fprintf(table, "\nBYTES\tFILE\n")
+		rows = append(rows, nil, []string{"BYTES", "FILE"})
 	}
 	for _, file := range seen.Files {
-		fmt.Fprintf(table, "%d\t%s\n", file.Bytes, diag.Line(file.Path))
+		rows = append(rows, []string{fmt.Sprint(file.Bytes), file.Path})
 	}
-	return table.Flush()
+	return cli.PrintTable(w, rows)
 }
 
 func signatureText(seen *bundles.Inspection, keys bool) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/writ-policy/writ/cmd/writ/terminal"
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // Streams are the standard streams of one run of the program. All are set.
@@ -23,6 +24,13 @@ type Streams struct {
 func Print(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// PrintTable writes rows with aligned cells.
+func PrintTable(w io.Writer, rows [][]string) error {
+	var text diag.Lines
+	text.AddTable(rows)
+	return Print(w, text.String())
 }
 
 // Finding is the error of a command that worked but found a fault: an error in

@@ -18,14 +18,14 @@ import (
 
 // FormatFlag adds -o with the formats of a command. The first one is the default.
 func FormatFlag(cmd *cobra.Command, into *string, forms ...string) {
-	addChoices(cmd, &choice{into, forms}, "output", "o", "`format` of the output: "+Alternatives(forms), forms)
+	addChoices(cmd, &choice{flagText{into}, forms}, "output", "o", "`format` of the output: "+Alternatives(forms), forms)
 	*into = forms[0] // help does not repeat it as the default
 }
 
 // ChoiceFlag adds a flag that accepts a closed set of values, and completes them. What
 // into has is the default.
 func ChoiceFlag(cmd *cobra.Command, into *string, name, usage string, values ...string) {
-	addChoices(cmd, &choice{into, values}, name, "", usage, values)
+	addChoices(cmd, &choice{flagText{into}, values}, name, "", usage, values)
 }
 
 // ChoicesFlag adds a repeatable flag whose values are of a closed set, also as a list with commas.
@@ -54,7 +54,7 @@ func (c *choices) Type() string { return strings.Join(c.of, "|") }
 func (c *choices) Set(text string) error {
 	for value := range strings.SplitSeq(text, ",") {
 		var one string
-		if err := (&choice{&one, c.of}).Set(value); err != nil {
+		if err := (&choice{flagText{&one}, c.of}).Set(value); err != nil {
 			return err
 		}
 		*c.values = append(*c.values, one)
@@ -70,21 +70,24 @@ func addChoices(cmd *cobra.Command, value pflag.Value, name, short, usage string
 	}
 }
 
-// choice is the value of a flag that accepts a closed set of values.
-type choice struct {
-	value *string
-	of    []string
-}
+// flagText is the value of a flag that some texts are refused for.
+type flagText struct{ value *string }
 
 // String returns "" for the zero value, of which pflag asks it.
-func (c *choice) String() string {
-	if c.value == nil {
+func (t *flagText) String() string {
+	if t.value == nil {
 		return ""
 	}
-	return *c.value
+	return *t.value
 }
 
-func (c *choice) Type() string { return "string" }
+func (t *flagText) Type() string { return "string" }
+
+// choice is the value of a flag that accepts a closed set of values.
+type choice struct {
+	flagText
+	of []string
+}
 
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.of, text) {
@@ -115,24 +118,14 @@ func Alternatives(of []string) string {
 // TimeFlag adds a flag with a time in the form that documents have, or one of other words. An
 // empty text is refused: it is a variable of a script that is not set, not the machine's time.
 func TimeFlag(cmd *cobra.Command, into *string, name, usage string, words ...string) {
-	cmd.Flags().Var(&instant{into, words}, name, usage)
+	cmd.Flags().Var(&instant{flagText{into}, words}, name, usage)
 }
 
 // instant is the value of a flag with a time.
 type instant struct {
-	value *string
+	flagText
 	words []string
 }
-
-// String returns "" for the zero value, of which pflag asks it.
-func (i *instant) String() string {
-	if i.value == nil {
-		return ""
-	}
-	return *i.value
-}
-
-func (i *instant) Type() string { return "string" }
 
 func (i *instant) Set(text string) error {
 	_, err := dates.Parse(text)

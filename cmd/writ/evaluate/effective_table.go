@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/internal/elements"
@@ -209,16 +208,8 @@ func writeReach(w io.Writer, reach *effective.Reach) error {
 
 // writeRows writes rows in columns. The last column of a row may be empty.
 func writeRows(out *strings.Builder, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	text := &strings.Builder{}
-	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		cells := elements.Map(row, diag.Line)
-		fmt.Fprintln(table, strings.Join(cells, "\t"))
-	}
-	_ = table.Flush() // into memory
+	var text diag.Lines
+	text.AddTable(rows)
 	for line := range strings.Lines(text.String()) {
 		out.WriteString("  " + strings.TrimRight(line, " \n") + "\n")
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,10 +98,10 @@ func openFleet(o connection, servers []string) (*client, error) {
 }
 
 func writeStatus(out io.Writer, s *serverStatus) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, diag.Line(value))
+			rows = append(rows, []string{name, value})
 		}
 	}
 	problems := s.problems()
@@ -140,17 +139,13 @@ func writeStatus(out io.Writer, s *serverStatus) error {
 	row("last error", s.LastError)
 	row("state error", s.StateError)
 	row("version", s.Version)
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	var text diag.Lines
+	text.AddTable(rows)
 	for _, d := range s.Diagnostics {
 		at := diag.Position{File: d.File, Line: d.Line, Column: d.Column, Field: d.Field}
-		line := fmt.Sprintf("%s: %s[%s]: %s", at, d.Severity, d.Code, d.Message)
-		if _, err := fmt.Fprintln(out, diag.Line(line)); err != nil {
-			return err
-		}
+		text.Addf("%s: %s[%s]: %s", at, d.Severity, d.Code, d.Message)
 	}
-	return nil
+	return cli.Print(out, text.String())
 }
 
 // ageText formats a duration in whole seconds.
@@ -226,11 +221,10 @@ func writeFleet(s cli.Streams, form string, report *comparison, bound time.Durat
 }
 
 func writeReplicas(out io.Writer, report *comparison) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "REPLICA\tREVISION\tSEQUENCE\tACTIVE FOR\tSTATE")
+	rows := [][]string{{"REPLICA", "REVISION", "SEQUENCE", "ACTIVE FOR", "STATE"}}
 	for _, r := range report.Replicas {
 		if r.Error != "" {
-			fmt.Fprintf(w, "%s\t-\t-\t-\t%s\n", diag.Line(r.URL), diag.Line(r.Error))
+			rows = append(rows, []string{r.URL, "-", "-", "-", r.Error})
 			continue
 		}
 		state := []string{"ready"}
@@ -257,9 +251,9 @@ func writeReplicas(out io.Writer, report *comparison) error {
 			sequence = fmt.Sprint(r.Sequence)
 		}
 		age := ageText(time.Duration(r.Age * float64(time.Second)))
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", diag.Line(r.URL), diag.Line(shortRevision(r.Revision)), sequence, age, strings.Join(state, ", "))
+		rows = append(rows, []string{r.URL, shortRevision(r.Revision), sequence, age, strings.Join(state, ", ")})
 	}
-	return w.Flush()
+	return cli.PrintTable(out, rows)
 }
 
 // shortRevision returns the part of a revision that people compare.

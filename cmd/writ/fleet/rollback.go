@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -185,7 +184,7 @@ func (d *adminClient) list(ctx context.Context, s cli.Streams, format string) er
 	if format == "json" {
 		return diag.WriteIndented(s.Out, map[string]any{"revisions": kept})
 	}
-	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, k := range kept {
 		var notes []string
 		if k.Active {
@@ -198,11 +197,11 @@ func (d *adminClient) list(ctx context.Context, s cli.Streams, format string) er
 			notes = append(notes, fmt.Sprintf("sequence %d", k.Sequence))
 		}
 		if k.Commit != "" {
-			notes = append(notes, "commit "+diag.Line(k.Commit))
+			notes = append(notes, "commit "+k.Commit)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", diag.Line(k.Revision), k.Since.UTC().Format(time.RFC3339), strings.Join(notes, ", "))
+		rows = append(rows, []string{k.Revision, k.Since.UTC().Format(time.RFC3339), strings.Join(notes, ", ")})
 	}
-	return w.Flush()
+	return cli.PrintTable(s.Out, rows)
 }
 
 // find returns the revision with this prefix. It returns a finding if none

@@ -6,58 +6,22 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/writ-policy/writ/server/console"
 )
 
 // serverStatus is what GET /v1/status shows, as far as it is used here. Members about documents
 // are absent for callers that are not auditors.
 type serverStatus struct {
-	Version  string    `json:"version"`
-	Ready    bool      `json:"ready"`
-	Degraded bool      `json:"degraded"`
-	Draining bool      `json:"draining"`
-	Revision string    `json:"revision"`
-	Since    time.Time `json:"since"`
-	Source   string    `json:"source"`
-	Location string    `json:"location"`
-	Pinned   string    `json:"pinned"`
-	Behind   float64   `json:"behindSeconds"`
-	Bundle   *struct {
-		Commit   string `json:"commit"`
-		Sequence int64  `json:"sequence"`
-	} `json:"bundle"`
-	Keys *struct {
-		SignedBy string `json:"signedBy"`
-		State    string `json:"state"`
-	} `json:"keys"`
+	console.Status
 	Sources []struct {
 		Location string `json:"location"`
 		Error    string `json:"error"`
 	} `json:"sources"`
-	LastSuccess time.Time `json:"lastSuccess"`
-	LastError   string    `json:"lastError"`
-	StateError  string    `json:"stateError"`
-	Errors      int       `json:"errors"`
-	Warnings    int       `json:"warnings"`
-	Diagnostics []struct {
-		File     string `json:"file"`
-		Line     int    `json:"line"`
-		Column   int    `json:"column"`
-		Field    string `json:"field"`
-		Severity string `json:"severity"`
-		Code     string `json:"code"`
-		Message  string `json:"message"`
-	} `json:"diagnostics"`
+	Diagnostics []console.Diagnostic `json:"diagnostics"`
 
 	// At is the time of the server when it answered.
 	At time.Time `json:"-"`
-}
-
-// Sequence returns the sequence number of the active bundle; zero without one.
-func (s *serverStatus) Sequence() int64 {
-	if s.Bundle == nil {
-		return 0
-	}
-	return s.Bundle.Sequence
 }
 
 // problems returns why a server is not as it should be, empty if it is.
@@ -146,8 +110,11 @@ func (c *client) askOne(ctx context.Context, server string) replica {
 		return replica{URL: server, Error: err.Error()}
 	}
 	r := replica{
-		URL: server, Revision: s.Revision, Sequence: s.Sequence(), Behind: s.Behind,
-		Ready: s.Ready, Degraded: s.Degraded, Pinned: s.Pinned != "", Revoked: s.Keys != nil && s.Keys.State == "revoked", Errors: s.Errors, Version: s.Version,
+		URL: server, Revision: s.Revision, Behind: s.Behind, Ready: s.Ready, Degraded: s.Degraded, Pinned: s.Pinned != "",
+		Revoked: s.Keys != nil && s.Keys.State == "revoked", Errors: s.Errors, Version: s.Version,
+	}
+	if s.Bundle != nil {
+		r.Sequence = s.Bundle.Sequence
 	}
 	if !s.Since.IsZero() {
 		r.Age = max(0, s.At.Sub(s.Since).Seconds())

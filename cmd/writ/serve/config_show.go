@@ -1,12 +1,11 @@
 package serve
 
 import (
-	"fmt"
+	"cmp"
 	"io"
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -120,18 +119,9 @@ func writeSettings(w io.Writer, form string, list []shownSetting) error {
 	if form == "json" {
 		return diag.WriteIndented(w, map[string]any{"settings": list})
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, s := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, quotedIfBlank(s.Value), s.Origin)
+		rows = append(rows, []string{s.Name, cmp.Or(s.Value, `""`), s.Origin})
 	}
-	return table.Flush()
-}
-
-// quotedIfBlank keeps the columns of an empty value apart, and control characters out of
-// the terminal.
-func quotedIfBlank(text string) string {
-	if text == "" {
-		return `""`
-	}
-	return diag.Line(text)
+	return cli.PrintTable(w, rows)
 }
