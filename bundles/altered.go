@@ -27,30 +27,28 @@ type Altered struct {
 func (b *Bundle) Altered() ([]Altered, error) {
 	wanted := rego.Files()
 	maps.Copy(wanted, translator.Modules(b.Tables))
-	var list []Altered
-	add := func(path string, text []byte) error {
-		module, err := parse(path, text)
-		if err != nil {
-			return err
-		}
-		list = append(list, Altered{Path: path, Package: packageOf(module)})
-		return nil
-	}
+	var paths []string
 	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
-		if !isModule(path) || bytes.Equal(b.Files[path], wanted[path]) {
-			continue
-		}
-		if err := add(path, b.Files[path]); err != nil {
-			return nil, err
+		if isModule(path) && !bytes.Equal(b.Files[path], wanted[path]) {
+			paths = append(paths, path)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(wanted)) {
-		if _, found := b.Files[path]; found {
-			continue
+		if _, found := b.Files[path]; !found {
+			paths = append(paths, path)
 		}
-		if err := add(path, wanted[path]); err != nil {
+	}
+	var list []Altered
+	for _, path := range paths {
+		text, found := b.Files[path]
+		if !found {
+			text = wanted[path]
+		}
+		module, err := parse(path, text)
+		if err != nil {
 			return nil, err
 		}
+		list = append(list, Altered{Path: path, Package: packageOf(module)})
 	}
 	return list, nil
 }

@@ -181,7 +181,7 @@ func (b *builder) textOf(c statement.Condition) *text {
 // title names a binding with its role, the rule and its line.
 func (b *builder) title(d *statement.Document) string {
 	role := b.world.Access.Roles.At(d.Role)
-	name := strings.TrimPrefix(role.Namespace+"/"+role.Name, "/")
+	name := tables.FullName(role.Namespace, role.Name)
 	return fmt.Sprintf("%s (%s %s, rule %d; %s)", statement.DocumentName(*d), role.Kind, name, d.Rule, d.Source)
 }
 

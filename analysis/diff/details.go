@@ -79,7 +79,7 @@ func (e *explained) by() string {
 	if len(e.Matched) == 0 {
 		return "no document"
 	}
-	return statement.DocumentName(statement.Document{Kind: e.Matched[0].Kind, Namespace: e.Matched[0].Namespace, Name: e.Matched[0].Name})
+	return tables.Title(e.Matched[0].Kind, e.Matched[0].Namespace, e.Matched[0].Name)
 }
 
 // probe compares what the revisions show for one request of each statement of a document.

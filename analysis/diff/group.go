@@ -171,7 +171,7 @@ func (c *comparison) differs(d statement.Document) bool {
 		if role.Name == "" {
 			role = c.b.World.Access.Roles.At(d.Role)
 		}
-		if c.unlike[statement.DocumentName(statement.Document{Kind: role.Kind, Namespace: role.Namespace, Name: role.Name})] {
+		if c.unlike[tables.Title(role.Kind, role.Namespace, role.Name)] {
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/lint/risk"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Report is what Compare finds.
@@ -133,7 +134,7 @@ type Cause struct {
 
 // Document returns the kind, the namespace and the name of the document.
 func (c *Cause) Document() string {
-	return statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
+	return tables.Title(c.Kind, c.Namespace, c.Name)
 }
 
 // Detail is a difference that changes no outcome.

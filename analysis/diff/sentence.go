@@ -273,7 +273,7 @@ func (r *Report) roleOf(changed []*statement.JSON, change string, causes []Cause
 	if slices.ContainsFunc(causes, func(c Cause) bool { return c.Kind == role.Kind && c.Namespace == role.Namespace && c.Name == role.Name }) {
 		return ""
 	}
-	return statement.DocumentName(statement.Document{Kind: role.Kind, Namespace: role.Namespace, Name: role.Name})
+	return tables.Title(role.Kind, role.Namespace, role.Name)
 }
 
 // roles returns those of a revision.

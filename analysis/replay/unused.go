@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/roles"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Unused is what no event used. A log proves use, and never that something is useless.
@@ -237,7 +238,8 @@ func (u *Unused) lines() []string {
 		out = append(out, fmt.Sprintf("%s: %s", ruleName(r.Kind, r.Namespace, r.Name, r.Rule, r.Source), why))
 	}
 	for _, b := range u.Bindings {
-		out = append(out, fmt.Sprintf("%s (%s): no event by %s", documentName(b.Kind, b.Namespace, b.Name), b.Source, strings.Join(b.Subjects, ", ")))
+		title := tables.Title(b.Kind, b.Namespace, b.Name)
+		out = append(out, fmt.Sprintf("%s (%s): no event by %s", title, b.Source, strings.Join(b.Subjects, ", ")))
 	}
 	for i := range u.Entries {
 		out = append(out, u.Entries[i].line())
@@ -250,12 +252,8 @@ func (u *Unused) lines() []string {
 	return out
 }
 
-func documentName(kind, namespace, name string) string {
-	return statement.DocumentName(statement.Document{Kind: kind, Namespace: namespace, Name: name})
-}
-
 func ruleName(kind, namespace, name string, rule any, source string) string {
-	return fmt.Sprintf("%s rule %v (%s)", documentName(kind, namespace, name), rule, source)
+	return fmt.Sprintf("%s rule %v (%s)", tables.Title(kind, namespace, name), rule, source)
 }
 
 // quotedEmpty joins values; the empty one, such as the core API group, is quoted.

@@ -2,6 +2,7 @@ package shrink
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -55,35 +56,43 @@ func (c *choice) keepNeeded() {
 	}
 }
 
+// subjectRule is a subject of a binding with a rule of the role.
+type subjectRule struct {
+	subject *subject
+	rule    *rule
+}
+
 // keepWidest keeps the grant that allows most events of open classes until none is open.
 func (c *choice) keepWidest() {
-	type grant struct {
-		subject *subject
-		rule    *rule
-	}
 	open := slices.Clone(c.classes)
 	for {
 		open = slices.DeleteFunc(open, func(k *class) bool { return len(k.options) == 0 || !c.isOpen(k) })
 		if len(open) == 0 {
 			return
 		}
-		counts := make(map[grant]int)
-		var grants []grant
-		for _, k := range open {
-			for _, o := range k.options {
-				g := grant{o.subject, o.rule}
-				if counts[g] == 0 {
-					grants = append(grants, g)
-				}
-				counts[g] += k.count
-			}
-		}
-		best := slices.MinFunc(grants, func(a, b grant) int {
-			return cmp.Or(counts[b]-counts[a], compareRules(a.rule, b.rule),
-				cmp.Compare(a.subject.binding.order, b.subject.binding.order), cmp.Compare(a.subject.index, b.subject.index))
-		})
-		c.subjects[best.subject], c.rules[best.rule] = true, true
+		widest := widestOf(open)
+		c.subjects[widest.subject] = true
+		c.rules[widest.rule] = true
 	}
+}
+
+// widestOf returns the grant that allows most events of classes; of equal ones that with the
+// narrowest rule, then the first in the files.
+func widestOf(classes []*class) subjectRule {
+	events := make(map[subjectRule]int)
+	for _, k := range classes {
+		for _, o := range k.options {
+			events[subjectRule{o.subject, o.rule}] += k.count
+		}
+	}
+	return slices.MinFunc(slices.Collect(maps.Keys(events)), func(a, b subjectRule) int {
+		return cmp.Or(
+			cmp.Compare(events[b], events[a]),
+			compareRules(a.rule, b.rule),
+			cmp.Compare(a.subject.binding.order, b.subject.binding.order),
+			cmp.Compare(a.subject.index, b.subject.index),
+		)
+	})
 }
 
 // compareRules orders rules by how much they grant, then as the files have them.

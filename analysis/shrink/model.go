@@ -370,7 +370,7 @@ func itemsOf(f *syntax.Field) []*syntax.Node {
 
 // name returns the document as decisions name it.
 func (d *document) name() string {
-	return d.header.Kind + " " + strings.TrimPrefix(d.header.Namespace+"/"+d.header.Name, "/")
+	return tables.Title(d.header.Kind, d.header.Namespace, d.header.Name)
 }
 
 // line returns the place of a node of the document.

@@ -182,10 +182,7 @@ func (s *Statement) Title() string {
 
 // DocumentName returns the kind, the namespace and the name of a document.
 func DocumentName(d Document) string {
-	if d.Namespace == "" {
-		return d.Kind + " " + d.Name
-	}
-	return d.Kind + " " + d.Namespace + "/" + d.Name
+	return tables.Title(d.Kind, d.Namespace, d.Name)
 }
 
 // Because names the first binding of a statement that grants it to one of some subjects,

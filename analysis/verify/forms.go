@@ -173,7 +173,11 @@ func (p *prover) pins(q [2]*query) []map[string]string {
 	if len(same) == 0 {
 		return out
 	}
-	s := statement.Search{Must: append(slices.Clone(q[0].must), q[1].must...), MustNot: slices.Concat(q[0].not, q[0].maybe, q[1].not, q[1].maybe), Point: p.a.Point}
+	s := statement.Search{
+		Must:    slices.Concat(q[0].must, q[1].must),
+		MustNot: slices.Concat(q[0].not, q[0].maybe, q[1].not, q[1].maybe),
+		Point:   p.a.Point,
+	}
 	s.Mention()
 	for _, key := range same {
 		var grown []map[string]string
@@ -198,7 +202,8 @@ func (p *prover) pins(q [2]*query) []map[string]string {
 func (p *prover) judgePair(f pair) (*Witness, error) {
 	w := &Witness{In: inClass, held: f.held}
 	for i := range f.r {
-		d := &draft{p: p, r: f.r[i].Clone(), held: f.held, asks: p.asks(), class: p.a.Classes[i]}
+		d := p.draftOf(found{r: f.r[i], held: f.held})
+		d.class = p.a.Classes[i]
 		first := d.r
 		d.check = func(d *draft, got []string) bool {
 			for _, key := range p.a.Same {
@@ -208,7 +213,10 @@ func (p *prover) judgePair(f pair) (*Witness, error) {
 			}
 			with := f
 			with.r[i] = d.r
-			return slices.Contains(allowedAt(p.a.Point), got[0]) && !p.isOldPair(with) && p.isIn(d.r, d.held) && p.fitsAny(p.a.Classes[i:i+1], d.r, d.held)
+			if !slices.Contains(allowedAt(p.a.Point), got[0]) || p.isOldPair(with) {
+				return false
+			}
+			return p.isIn(d.r, d.held) && p.fitsAny(p.a.Classes[i:i+1], d.r, d.held)
 		}
 		if !d.accept() {
 			return nil, d.err
@@ -271,7 +279,9 @@ func (p *prover) isOldPlace(place string) (bool, error) {
 // places returns the namespaces that documents name and the class has.
 func (p *prover) places() []string {
 	return slices.DeleteFunc(p.all.index.places(), func(place string) bool {
-		return !slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return c.Text("path") == nil && c.Text("namespace").Fits(place) })
+		return !slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool {
+			return c.Text("path") == nil && c.Text("namespace").Fits(place)
+		})
 	})
 }
 
@@ -335,18 +345,30 @@ func (p *prover) uncovered(place string) (nearest *Witness, why []string, err er
 	return nearest, nil, nil
 }
 
+// judgeThere returns the plainest request like a found one that is in a class, in a namespace,
+// and is not allowed: nil if the engine allows it, which is an error unless something about it
+// is opaque.
 func (p *prover) judgeThere(f found, place string) (*Witness, error) {
-	d := &draft{p: p, r: f.r.Clone(), held: f.held, asks: p.asks()}
+	d := p.draftOf(f)
 	d.check = func(d *draft, got []string) bool {
-		return got[0] != statement.OutcomeAllow && d.r.Namespace == place && !p.fitsAny(p.out, d.r, d.held) &&
-			slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return statement.InClass(c).Fits(d.r) })
-	}
-	if !d.accept() {
-		if d.err == nil && len(f.opaque) == 0 {
-			d.err = disagreement(p.a, d.requests)
+		if got[0] == statement.OutcomeAllow || d.r.Namespace != place {
+			return false
 		}
-		return nil, d.err
+		return p.isInOf(d.r) && !p.fitsAny(p.out, d.r, d.held)
 	}
-	d.polish()
-	return &Witness{In: inClass, Place: map[string]string{"namespace": place}, Requests: d.requests, r: d.r, held: d.held}, nil
+	if d.accept() {
+		d.polish()
+		w := d.witness()
+		w.Place = map[string]string{"namespace": place}
+		return w, nil
+	}
+	if d.err == nil && len(f.opaque) == 0 {
+		return nil, disagreement(p.a, d.requests)
+	}
+	return nil, d.err
+}
+
+// isInOf reports whether a request is in a class of the assertion's "of".
+func (p *prover) isInOf(r *statement.Request) bool {
+	return slices.ContainsFunc(p.a.Of, func(c *assertion.Class) bool { return statement.InClass(c).Fits(r) })
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/translator/assertion"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Report is the verdicts of a run.
@@ -135,7 +136,7 @@ func (d *Document) Place() string { return d.Source }
 
 // Title returns the kind and the name of the document.
 func (d *Document) Title() string {
-	return statement.DocumentName(statement.Document{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name})
+	return tables.Title(d.Kind, d.Namespace, d.Name)
 }
 
 // documents returns what decided the requests: the first match of each decision, each once.

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -19,7 +18,7 @@ var usualVerbs = []string{"get", "list", "watch", "create", "update", "patch", "
 func (p *prover) best(list []found) (*Witness, error) {
 	var best *draft
 	for _, f := range list {
-		d := &draft{p: p, r: f.r.Clone(), held: f.held, asks: p.asks()}
+		d := p.draftOf(f)
 		if !d.accept() {
 			if d.err != nil {
 				return nil, d.err
@@ -34,7 +33,7 @@ func (p *prover) best(list []found) (*Witness, error) {
 	if best == nil {
 		return nil, nil
 	}
-	return &Witness{In: inClass, Requests: best.requests, r: best.r, held: best.held}, nil
+	return best.witness(), nil
 }
 
 // vary lets the engine decide variants of a request that may break the assertion.
@@ -54,13 +53,13 @@ func (p *prover) vary(f found) (*Witness, error) {
 		}
 	}
 	for _, facts := range variants {
-		d := &draft{p: p, r: f.r.Clone(), held: f.held, asks: p.asks()}
+		d := p.draftOf(f)
 		if len(facts) > 0 {
 			d.r.Facts = maps.Clone(facts)
 		}
 		if d.accept() {
 			d.polish()
-			return &Witness{In: inClass, Requests: d.requests, r: d.r, held: d.held}, nil
+			return d.witness(), nil
 		}
 		if d.err != nil {
 			return nil, d.err
@@ -81,6 +80,14 @@ type draft struct {
 	// fixed. class is a further class of the request.
 	check func(d *draft, got []string) bool
 	class *assertion.Class
+}
+
+func (p *prover) draftOf(f found) *draft {
+	return &draft{p: p, r: f.r.Clone(), held: f.held, asks: p.asks()}
+}
+
+func (d *draft) witness() *Witness {
+	return &Witness{In: inClass, Requests: d.requests, r: d.r, held: d.held}
 }
 
 // accept reports whether the draft is a witness.
@@ -149,9 +156,13 @@ func (d *draft) polish() {
 			d.fewerPrincipals()
 		}
 		for _, drop := range []func(*statement.Request){
-			func(r *statement.Request) { r.Facts = nil }, func(r *statement.Request) { r.Labels = nil }, func(r *statement.Request) { r.NamespaceLabels = nil },
-			func(r *statement.Request) { r.Fields = nil }, func(r *statement.Request) { r.LabelSelector, r.FieldSelector = nil, nil },
-			func(r *statement.Request) { r.Minion, r.PodMinion = "", "" }, func(r *statement.Request) { r.Issuer = "" },
+			func(r *statement.Request) { r.Facts = nil },
+			func(r *statement.Request) { r.Labels = nil },
+			func(r *statement.Request) { r.NamespaceLabels = nil },
+			func(r *statement.Request) { r.Fields = nil },
+			func(r *statement.Request) { r.LabelSelector, r.FieldSelector = nil, nil },
+			func(r *statement.Request) { r.Minion, r.PodMinion = "", "" },
+			func(r *statement.Request) { r.Issuer = "" },
 		} {
 			d.change(drop)
 		}
@@ -320,5 +331,6 @@ func (d *draft) cost() []int {
 		return []int{len(d.held), len(object) + d.viewSize(), int(statement.Bit(d.r.Facts["action"] != view))}
 	}
 	verb := slices.Index(usualVerbs, d.r.Verb)
-	return []int{len(d.held), len(object), cmp.Or(int(statement.Bit(d.r.Resource == "*" || d.r.Verb == "*")), int(statement.Bit(verb < 0)))}
+	unusual := statement.Bit(d.r.Resource == "*" || d.r.Verb == "*" || verb < 0)
+	return []int{len(d.held), len(object), int(unusual)}
 }

@@ -83,15 +83,9 @@ type Matched struct {
 
 // RuleText names the rule of a binding, as reasons do. Role must be set.
 func (m *Matched) RuleText() string {
-	return fmt.Sprintf("%s %s (%s %s, rule %d)", m.Kind, FullName(m.Namespace, m.Name), m.Role.Kind, FullName(m.Role.Namespace, m.Role.Name), m.Rule)
-}
-
-// FullName is the name of a document with its namespace, if it has one.
-func FullName(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
+	binding := tables.Title(m.Kind, m.Namespace, m.Name)
+	role := tables.Title(m.Role.Kind, m.Role.Namespace, m.Role.Name)
+	return fmt.Sprintf("%s (%s, rule %d)", binding, role, m.Rule)
 }
 
 // Hit is a rule of a binding that a request fits, its restrictions aside.

@@ -119,7 +119,8 @@ func (l *lent) warnings(others []string) []string {
 // decision returns the decision that a DebugSession allows.
 func (l *lent) decision(r *decision.Request) decision.Decision {
 	s, until := l.debug, l.debug.Dates.End()
-	text := fmt.Sprintf("allowed by DebugSession %s (%s, %s)", decision.FullName(s.Namespace, s.Name), l.participant.Role, r.Subresource)
+	name := tables.FullName(s.Namespace, s.Name)
+	text := fmt.Sprintf("allowed by DebugSession %s (%s, %s)", name, l.participant.Role, r.Subresource)
 	if until != "" {
 		text += " until " + until
 	}

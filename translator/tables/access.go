@@ -97,6 +97,17 @@ func (s *Subjects) In(namespace string) Map[[]string] {
 	return s.Namespaces.At(namespace)
 }
 
+// FullName returns NAMESPACE/NAME, or NAME of a document without a namespace.
+func FullName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// Title returns the kind and the full name of a document.
+func Title(kind, namespace, name string) string { return kind + " " + FullName(namespace, name) }
+
 // The families of roles and bindings in the tables.
 const (
 	FamilyKubernetes = "kubernetes"

@@ -33,7 +33,8 @@ func (d *Flags) BuildChanged(ctx context.Context, p Part, adds, removes []map[st
 	for _, document := range slices.Concat(adds, removes) {
 		id := identityOf(document)
 		for _, one := range p.Documents {
-			if h := one.Meta(); !h.Bootstrap && identityIn(h) == id {
+			h := one.Meta()
+			if !h.Bootstrap && id == (identity{h.APIVersion, h.Kind, h.Namespace, h.Name}) {
 				if err := next.takeOut(h.At.File, id); err != nil {
 					return nil, err
 				}
@@ -58,32 +59,46 @@ func (d *Flags) BuildChanged(ctx context.Context, p Part, adds, removes []map[st
 // identity identifies a document.
 type identity struct{ version, kind, namespace, name string }
 
-func identityIn(h *syntax.Header) identity {
-	return identity{h.APIVersion, h.Kind, h.Namespace, h.Name}
+func identityOf(document map[string]any) identity {
+	meta, ok := document["metadata"].(map[string]any)
+	if !ok {
+		return flatIdentityOf(document)
+	}
+	return identity{
+		version:   textOf(document["apiVersion"]),
+		kind:      textOf(document["kind"]),
+		namespace: textOf(meta["namespace"]),
+		name:      textOf(meta["name"]),
+	}
 }
 
-func identityOf(document map[string]any) identity {
-	text := func(of map[string]any, key string) string { value, _ := of[key].(string); return value }
-	if meta, ok := document["metadata"].(map[string]any); ok {
-		return identity{text(document, "apiVersion"), text(document, "kind"), text(meta, "namespace"), text(meta, "name")}
-	}
-	// The flat form of Origin documents: words in any case, and no apiVersion.
+// flatKinds are the kinds that have a flat form.
+var flatKinds = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
+
+// flatIdentityOf identifies an Origin document in the flat form: its words are in any case, and
+// it has no apiVersion.
+func flatIdentityOf(document map[string]any) identity {
 	out := identity{version: syntax.VersionWrit}
-	for key := range document {
+	for key, value := range document {
 		switch strings.ToLower(key) {
 		case "kind":
-			for _, kind := range []string{"Role", "RoleBinding", "Policy", "PolicyBinding"} {
-				if strings.EqualFold(kind, text(document, key)) {
-					out.kind = kind
-				}
+			isIt := func(kind string) bool { return strings.EqualFold(kind, textOf(value)) }
+			if i := slices.IndexFunc(flatKinds, isIt); i >= 0 {
+				out.kind = flatKinds[i]
 			}
 		case "name":
-			out.name = text(document, key)
+			out.name = textOf(value)
 		case "namespace":
-			out.namespace = text(document, key)
+			out.namespace = textOf(value)
 		}
 	}
 	return out
+}
+
+// textOf returns a value that is a text, "" for another.
+func textOf(value any) string {
+	text, _ := value.(string)
+	return text
 }
 
 // takeOut removes a document from its file, which then holds its others as JSON.
@@ -133,7 +148,8 @@ func takeOutOf(document map[string]any, id identity) {
 	of := identityOf(document)
 	for key, value := range document {
 		contents, ok := value.(map[string]any)
-		if ok && strings.EqualFold(key, field[of.kind+" "+id.kind]) && of.version == id.version && of.namespace == id.namespace {
+		isOfKind := ok && strings.EqualFold(key, field[of.kind+" "+id.kind])
+		if isOfKind && of.version == id.version && of.namespace == id.namespace {
 			delete(contents, id.name)
 		}
 	}
@@ -141,7 +157,11 @@ func takeOutOf(document map[string]any, id identity) {
 
 // listFile returns a file with other documents.
 func listFile(file source.File, documents []map[string]any) source.File {
-	content := jsontext.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": append([]map[string]any{}, documents...)})
+	content := jsontext.Marshal(map[string]any{
+		"apiVersion": "v1",
+		"kind":       "List",
+		"items":      append([]map[string]any{}, documents...),
+	})
 	file.Content, file.Hash, file.Object = source.TextOf(content), sha256.Sum256(content), false
 	return file
 }

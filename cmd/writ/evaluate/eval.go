@@ -25,6 +25,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const evalHelp = `eval reads requests from standard input or --requests FILE, one JSON object per
@@ -222,7 +223,7 @@ func writeText(into *bytes.Buffer, d decision.Answer) {
 			break
 		}
 		m := &matched[i]
-		name := strings.TrimPrefix(m.Namespace+"/"+m.Name, "/")
+		name := tables.FullName(m.Namespace, m.Name)
 		text += fmt.Sprintf("; %s %s at %s", m.Kind, name, m.Place())
 	}
 	into.WriteString(diag.Line(text) + "\n")

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // appendStatus ends an answer with the status of a SubjectAccessReview.
@@ -47,9 +48,9 @@ func allowReason(d *decision.Decision) string {
 
 // describe names a rule as reasons do, and when it ends.
 func describe(m *decision.Matched) string {
-	text := m.Kind + " " + decision.FullName(m.Namespace, m.Name) + " ("
+	text := tables.Title(m.Kind, m.Namespace, m.Name) + " ("
 	if m.Role != nil {
-		text += m.Role.Kind + " " + decision.FullName(m.Role.Namespace, m.Role.Name) + ", "
+		text += tables.Title(m.Role.Kind, m.Role.Namespace, m.Role.Name) + ", "
 	}
 	text += "rule " + strconv.Itoa(m.Rule) + ")"
 	if m.Until != "" {

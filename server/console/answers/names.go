@@ -192,7 +192,7 @@ func (s sets) addRules(access *tables.Access) (resources, verbs [][2]string) {
 	}
 	for _, role := range access.Roles.All() {
 		s.add("namespace", role.Namespace)
-		s.add("role", strings.TrimPrefix(role.Namespace+"/"+role.Name, "/"))
+		s.add("role", tables.FullName(role.Namespace, role.Name))
 		for i := range role.Kubernetes {
 			add(role.Kubernetes[i].Groups, role.Kubernetes[i].Resources, role.Kubernetes[i].Verbs)
 		}

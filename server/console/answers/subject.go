@@ -210,7 +210,7 @@ func findRole(access *tables.Access, q *console.RoleQuery) (string, tables.Role,
 			return key, role, nil
 		}
 	}
-	return "", tables.Role{}, console.Errorf(console.NotFound, "role %q does not exist", strings.TrimPrefix(q.Namespace+"/"+q.Name, "/"))
+	return "", tables.Role{}, console.Errorf(console.NotFound, "role %q does not exist", tables.FullName(q.Namespace, q.Name))
 }
 
 func nameOfRole(r *tables.Role) console.RoleName {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // answer is a decision with its reasons.
@@ -105,7 +105,10 @@ func itemRow(i *console.Item) h.Node {
 	if i.Shown {
 		shown = "yes"
 	}
-	return h.Tr(piece.RowHead(h.Text(strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"))), h.Td(h.Text(shown)), piece.Td("small", h.Text(i.HiddenBy)),
+	return h.Tr(
+		piece.RowHead(h.Text(tables.FullName(i.Namespace, i.Name))),
+		h.Td(h.Text(shown)),
+		piece.Td("small", h.Text(i.HiddenBy)),
 		piece.Td("small where", h.Text(i.Policy), h.If(i.Source != "", h.Group{h.Text(" "), piece.Place(i.Source)})))
 }
 
@@ -150,7 +153,7 @@ func (r *rungRule) html() h.Node {
 
 // through is the role that has the rule.
 func (r *rungRule) through() h.Node {
-	name := h.Text(piece.Named(r.Role.Kind, r.Role.Namespace, r.Role.Name))
+	name := h.Text(tables.Title(r.Role.Kind, r.Role.Namespace, r.Role.Name))
 	if r.RoleHref != "" {
 		name = piece.A(r.RoleHref, name)
 	}
@@ -159,7 +162,10 @@ func (r *rungRule) through() h.Node {
 
 // bindingOf names the document that matched, with its place if the rule has another.
 func bindingOf(m *console.Matched) h.Node {
-	return h.Span(h.Text(piece.Named(m.Kind, m.Namespace, m.Name)), h.If(m.Place() != m.Source, h.Group{h.Text(" "), piece.Place(m.Place())}))
+	return h.Span(
+		h.Text(tables.Title(m.Kind, m.Namespace, m.Name)),
+		h.If(m.Place() != m.Source, h.Group{h.Text(" "), piece.Place(m.Place())}),
+	)
 }
 
 // ruleAt is the rule that matched and its place.
@@ -219,7 +225,12 @@ func newAnswer(e *console.Explanation, q *question, form *pointForm, request jso
 		a.Steps = append(a.Steps, rungOf(s, e.Outcome, form.point, q.caller.SeesAll))
 	}
 	for _, n := range e.Nearest {
-		a.Nearest = append(a.Nearest, link{Text: n.Text, Href: askHref(form.point, n.Request), Because: piece.Named(n.Matched.Kind, n.Matched.Namespace, n.Matched.Name), Source: n.Matched.Place()})
+		a.Nearest = append(a.Nearest, link{
+			Text:    n.Text,
+			Href:    askHref(form.point, n.Request),
+			Because: tables.Title(n.Matched.Kind, n.Matched.Namespace, n.Matched.Name),
+			Source:  n.Matched.Place(),
+		})
 	}
 	for _, w := range e.WhatIf {
 		a.WhatIf = append(a.WhatIf, whatIfOf(form.point, &w))
@@ -270,7 +281,7 @@ func whatIfOf(point string, w *console.WhatIf) link {
 		l.Href += "&at=" + url.QueryEscape(w.At)
 	}
 	if len(w.Matched) > 0 {
-		l.Because, l.Source = piece.Named(w.Matched[0].Kind, w.Matched[0].Namespace, w.Matched[0].Name), w.Matched[0].Place()
+		l.Because, l.Source = tables.Title(w.Matched[0].Kind, w.Matched[0].Namespace, w.Matched[0].Name), w.Matched[0].Place()
 	}
 	return l
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // assertionsPath is the view of assertions.
@@ -229,7 +230,7 @@ func rowOfVerdict(v *console.Verdict, now time.Time) verdictRow {
 		}
 	}
 	for _, d := range v.Documents {
-		name := d.Kind + " " + strings.TrimPrefix(d.Namespace+"/"+d.Name, "/")
+		name := tables.Title(d.Kind, d.Namespace, d.Name)
 		row.Lines = append(row.Lines, lineRow{name, d.Source})
 	}
 	for _, e := range v.Exceptions {

@@ -10,6 +10,7 @@ import (
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // difference is a comparison in words.
@@ -186,7 +187,7 @@ func differenceOf(d *console.Diff) *difference {
 			row.Subjects = append(row.Subjects, piece.Tab{Name: principalWords(p), Href: subjectHref(p)})
 		}
 		for _, found := range g.Causes {
-			row.Causes = append(row.Causes, cause{piece.Named(found.Kind, found.Namespace, found.Name), found.What, found.Source, false})
+			row.Causes = append(row.Causes, cause{tables.Title(found.Kind, found.Namespace, found.Name), found.What, found.Source, false})
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // documentsContent is the start of the documents: rules by how often they decided.
@@ -73,7 +74,7 @@ func (c *documentsContent) rules() h.Node {
 }
 
 func (r *ruleRow) html() h.Node {
-	name := h.Text(piece.Named(r.Kind, r.Namespace, r.Name))
+	name := h.Text(tables.Title(r.Kind, r.Namespace, r.Name))
 	if r.Family != "" {
 		name = piece.A(roleHref(r.Family, r.Namespace, r.Name), name)
 	}
@@ -340,7 +341,10 @@ func linesOf(d *console.Document, diagnostics []piece.Diagnostic, marked int) []
 			holders[o.Line] = piece.Tab{Name: "who holds it", Href: roleHref(o.Family, o.Namespace, o.Name)}
 		}
 		if b := o.Binds; b != nil {
-			holders[o.Line] = piece.Tab{Name: "binds " + piece.Named(b.Kind, b.Namespace, b.Name), Href: roleHref(b.Family, b.Namespace, b.Name)}
+			holders[o.Line] = piece.Tab{
+				Name: "binds " + tables.Title(b.Kind, b.Namespace, b.Name),
+				Href: roleHref(b.Family, b.Namespace, b.Name),
+			}
 		}
 		for _, r := range o.Rules {
 			sum := gutters[r.Line]

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/server/console"
 	h "github.com/writ-policy/writ/server/console/page/html"
 	"github.com/writ-policy/writ/server/console/page/piece"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // inheritanceContent is how policies come down from a gateway to the rules of routes.
@@ -186,7 +187,7 @@ func (c *inheritanceContent) showPaths(q *question, t *console.Topology) error {
 		n := &t.Nodes[i]
 		line := strings.Repeat("– ", n.Column) + strings.TrimSpace(n.Kind+" "+n.Name+" "+n.Shows)
 		for _, p := range n.Policies {
-			line += "; " + piece.Named(p.Kind, p.Namespace, p.Name) + " (" + strings.Join(p.Forms, "; ") + ")"
+			line += "; " + tables.Title(p.Kind, p.Namespace, p.Name) + " (" + strings.Join(p.Forms, "; ") + ")"
 		}
 		c.List = append(c.List, line)
 	}

@@ -188,7 +188,7 @@ func entriesOf(decisions []console.Entry) []entry {
 			e.Subject = subjectHref(tables.Group(a.Groups[0]))
 		}
 		if m := decidedBy(d.Decision); m != nil {
-			e.By, e.Source, e.Until = piece.Named(m.Kind, m.Namespace, m.Name), m.Place(), m.Until
+			e.By, e.Source, e.Until = tables.Title(m.Kind, m.Namespace, m.Name), m.Place(), m.Until
 			e.Via = lastSession(m.Via)
 		}
 		entries = append(entries, e)

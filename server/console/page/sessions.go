@@ -125,7 +125,7 @@ func (r *sessionRow) html() h.Node {
 		piece.Td("what", lent, withDenyPolicies(r.DenyPolicies), h.If(holds && r.Ask == "", below("no request was found that it allows"))),
 		h.Td(piece.Note("narrow muted", "on "), h.Text(r.Cluster)),
 		piece.Td("cause", h.Text(r.Time), h.If(r.EndSoon, h.Group{h.Text(" "), piece.Note("pill warn", "within a day")}), h.If(r.Provider != "", below(r.Provider))),
-		piece.Td("small by", h.Text(piece.Named(r.Kind, r.Namespace, r.Name)), h.Br(), piece.Place(r.Source),
+		piece.Td("small by", h.Text(tables.Title(r.Kind, r.Namespace, r.Name)), h.Br(), piece.Place(r.Source),
 			h.If(r.Escalation != "", h.Group{h.Br(), piece.Note("muted", "through "+r.Escalation)})),
 		piece.Td("nowrap", h.Iff(r.Ask != "", func() h.Node { return piece.A(r.Ask, h.Text("Ask"), piece.Note("hidden", " for "+r.Users[0])) })))
 }
@@ -151,7 +151,7 @@ func (r *escalationRow) html() h.Node {
 		held = piece.A(sessionsPath+"?state=holds", h.Text(piece.Number(r.Sessions)), piece.Note("narrow", " hold it"))
 	}
 	return h.Tr(
-		piece.RowHead(h.Text(strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")), h.Br(), piece.Span("small", piece.Place(r.Source)),
+		piece.RowHead(h.Text(tables.FullName(r.Namespace, r.Name)), h.Br(), piece.Span("small", piece.Place(r.Source)),
 			h.If(r.Ready != nil && !*r.Ready, h.Group{h.Text(" "), piece.Note("pill warn", "not ready: cannot be requested")})),
 		h.Td(piece.A(subjectHref("group:"+r.Group), h.Text("group "+r.Group)), withDenyPolicies(r.DenyPolicies)),
 		h.Td(piece.Note("narrow muted", "on "), h.Text(r.On)),

@@ -81,7 +81,12 @@ func (c *subjectContent) found() h.Node {
 				if p.Subject == c.Subject.Subject {
 					through = directly()
 				}
-				return h.Tr(piece.RowHead(h.Text(piece.Named(p.Kind, p.Namespace, p.Name))), h.Td(h.Text(p.Effect)), h.Td(through), piece.Td("small where", c.place(p.Source)))
+				return h.Tr(
+					piece.RowHead(h.Text(tables.Title(p.Kind, p.Namespace, p.Name))),
+					h.Td(h.Text(p.Effect)),
+					h.Td(through),
+					piece.Td("small where", c.place(p.Source)),
+				)
 			}))))),
 	}
 }
@@ -103,7 +108,7 @@ func (c *subjectContent) bound() h.Node {
 
 // binding is a row. A caller who asks about itself may not see roles, groups and documents.
 func (c *subjectContent) binding(b *console.Held) h.Node {
-	role, through := h.Text(piece.Named(b.Role.Kind, b.Role.Namespace, b.Role.Name)), h.Text(principalWords(b.Subject))
+	role, through := h.Text(tables.Title(b.Role.Kind, b.Role.Namespace, b.Role.Name)), h.Text(principalWords(b.Subject))
 	if !c.Self {
 		role, through = piece.A(roleHref(b.Role.Family, b.Role.Namespace, b.Role.Name), role), piece.A(subjectHref(b.Subject), through)
 	}
@@ -115,7 +120,9 @@ func (c *subjectContent) binding(b *console.Held) h.Node {
 		permits = h.Text(b.Role.Text)
 	}
 	return h.Tr(piece.RowHead(role), piece.Td("what small", permits, h.If(b.Role.Rules > 3, h.Group{h.Text(" "), piece.Note("muted", "and more, "+piece.Plural(b.Role.Rules, "rule"))})),
-		h.Td(within(&b.BindingOf)), h.Td(through), piece.Td("small by", h.Text(piece.Named(b.Kind, b.Namespace, b.Name)), h.Br(), c.place(b.Source)))
+		h.Td(within(&b.BindingOf)),
+		h.Td(through),
+		piece.Td("small by", h.Text(tables.Title(b.Kind, b.Namespace, b.Name)), h.Br(), c.place(b.Source)))
 }
 
 func directly() h.Node { return piece.Note("muted", "directly") }
@@ -174,7 +181,12 @@ func (c *roleContent) found() h.Node {
 	if len(c.Holders) > 0 {
 		holders = h.Group{
 			h.Table(h.Class("stacked"), h.Aria("label", "Who holds it"), piece.Head(piece.Columns("Subject", "In", "Binding", "Line")), h.TBody(piece.Each(c.Holders, func(b *console.BindingOf) h.Node {
-				return h.Tr(piece.RowHead(piece.A(subjectHref(b.Subject), h.Text(principalWords(b.Subject)))), h.Td(within(b)), h.Td(h.Text(piece.Named(b.Kind, b.Namespace, b.Name))), piece.Td("small where", piece.Place(b.Source)))
+				return h.Tr(
+					piece.RowHead(piece.A(subjectHref(b.Subject), h.Text(principalWords(b.Subject)))),
+					h.Td(within(b)),
+					h.Td(h.Text(tables.Title(b.Kind, b.Namespace, b.Name))),
+					piece.Td("small where", piece.Place(b.Source)),
+				)
 			}))),
 			piece.Div("pages", piece.Pages(c.First, "", c.Next)),
 		}
@@ -298,7 +310,7 @@ func subjectHref(principal string) string {
 
 // roleHref is the address of the view of a role. An empty family is the one that has it.
 func roleHref(family, namespace, name string) string {
-	query := url.Values{"role": {strings.TrimPrefix(namespace+"/"+name, "/")}}
+	query := url.Values{"role": {tables.FullName(namespace, name)}}
 	if family != "" {
 		query.Set("family", family)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/ignore"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Input is what a list of diagnostics is about.
@@ -200,9 +201,6 @@ func namesOf(documents []syntax.Document) func(diag.Position) string {
 			return at.File
 		}
 		h := list[i-1]
-		if h.Namespace == "" {
-			return h.Kind + " " + h.Name
-		}
-		return h.Kind + " " + h.Namespace + "/" + h.Name
+		return tables.Title(h.Kind, h.Namespace, h.Name)
 	}
 }

@@ -38,14 +38,6 @@ func Plural(n int, one string) string {
 	return Number(n) + " " + one + "s"
 }
 
-// Named is the kind and the name of a document.
-func Named(kind, namespace, name string) string {
-	if namespace != "" {
-		name = namespace + "/" + name
-	}
-	return kind + " " + name
-}
-
 // LineHref is the address of FILE:LINE; empty if the source has no line.
 func LineHref(source string) string {
 	at := max(0, strings.LastIndexByte(source, ':'))
