@@ -46,8 +46,6 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 	return &envoyListener{envoy.New(o), listener}, nil
 }
 
-func (d *envoyListener) serve() error { return d.server.Serve(d.listener) }
-
 // close closes a listener that never served. It may be called on nil.
 func (d *envoyListener) close() error {
 	if d == nil {

@@ -56,7 +56,7 @@ func (s *Server) Run(ctx context.Context) error {
 	work.Go(func() { ended <- s.serve(web, listener) })
 	if proxies != nil {
 		defer proxies.server.Stop(0)
-		work.Go(func() { ended <- proxies.serve() })
+		work.Go(func() { ended <- proxies.server.Serve(proxies.listener) })
 	}
 	for _, l := range others {
 		defer l.web.Close()

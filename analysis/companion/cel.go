@@ -108,11 +108,6 @@ func not(text string) string {
 	return "!(" + text + ")"
 }
 
-// hasLabel is true if a version of the object has a label.
-func hasLabel(of string, entry tables.Entry) string {
-	return hasPair("has("+of+".metadata.labels)", of+".metadata.labels", entry.Key, entry.Value)
-}
-
 func hasPair(present, labels, key string, value *string) string {
 	out := allOf(present, quote(key)+" in "+labels)
 	if value != nil {

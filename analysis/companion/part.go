@@ -223,7 +223,7 @@ func (t *text) restrict(r *tables.Restrictions, deny bool) {
 	if len(r.Labels) > 0 {
 		t.conditionalAt(create, update, remove)
 		for _, entry := range r.Labels {
-			t.object = allOf(t.object, hasLabel("o", entry))
+			t.object = allOf(t.object, hasPair("has(o.metadata.labels)", "o.metadata.labels", entry.Key, entry.Value))
 		}
 	}
 	t.restrictSelected(r.Select, deny)

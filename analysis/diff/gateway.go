@@ -115,7 +115,7 @@ var (
 )
 
 func gatewayNames(w *statement.World) []string {
-	return statement.Submatches(readNames, gatewayText(w))
+	return statement.Submatches(readNames, strings.Join(gatewayTexts(w), "\n"))
 }
 
 // gatewayConstants returns the values that conditions compare with.
@@ -128,8 +128,6 @@ func gatewayConstants(w *statement.World) []string {
 	}
 	return out[:min(len(out), 64)]
 }
-
-func gatewayText(w *statement.World) string { return strings.Join(gatewayTexts(w), "\n") }
 
 func gatewayTexts(w *statement.World) []string {
 	g := tables.Of[*tables.Gateway](w.Revision.Tables)

@@ -246,7 +246,7 @@ func (r *Report) remarks(g *Group, classes map[string]*Class, l lists) []string 
 	if len(who) > 0 {
 		out = append(out, diag.Counted(len(who), "subject")+": "+strings.Join(l.list(who), ", "))
 	}
-	if l.full && !strings.HasSuffix(g.Summary, g.title.action()) {
+	if l.full && !strings.HasSuffix(g.Summary, strings.Join(g.title.all, "; ")) {
 		for _, text := range g.title.all {
 			out = append(out, "requests: "+text)
 		}

@@ -43,9 +43,6 @@ func (t *title) String() string {
 	return t.subjects() + ": " + strings.TrimSpace(strings.Join(statement.Shorten(t.what), "; ")+" "+t.where)
 }
 
-// action returns all that a title is about.
-func (t *title) action() string { return strings.Join(t.all, "; ") }
-
 // danger is the level of the most dangerous power, above 0 if there is one.
 func (t *title) danger() int {
 	if len(t.powers) == 0 {

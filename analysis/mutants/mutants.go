@@ -161,7 +161,14 @@ func (r *run) try(ctx context.Context, s *site) error {
 	}
 	r.report.Survived++
 	k := &changed.Classes[first]
-	x := Survivor{Operator: s.operator, Source: s.source(), Text: s.text, Witness: k.Transitions[0].Witness.Request, Class: classOf(k.Point, k.Transitions[0].Witness.Request)}
+	witness := k.Transitions[0].Witness.Request
+	x := Survivor{
+		Operator: s.operator,
+		Source:   fmt.Sprintf("%s:%d", s.document.file.Path, s.line),
+		Text:     s.text,
+		Witness:  witness,
+		Class:    classOf(k.Point, witness),
+	}
 	if len(changed.Groups) > 0 {
 		x.Title = changed.Groups[0].Title
 	}

@@ -2,7 +2,6 @@ package mutants
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -214,6 +213,3 @@ func (s *site) content() []byte {
 	s.apply(value{n})
 	return write(f.Path, f.Content.Bytes(), f.documents[s.document.root], root)
 }
-
-// source returns the line that is changed.
-func (s *site) source() string { return fmt.Sprintf("%s:%d", s.document.file.Path, s.line) }

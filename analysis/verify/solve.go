@@ -335,7 +335,7 @@ func (p *prover) find(must, not []*statement.Statement, held []string, pinned ma
 	}
 	if k != nil {
 		must = append(slices.Clip(must), inCluster)
-		base.Facts = k.facts()
+		base.Facts = map[string]any{"type": k.typ, "action": k.action}
 	}
 	base.Cluster = p.all.index.world.Access.Cluster
 	s := statement.Search{Must: must, MustNot: not, Point: p.a.Point, Base: base, IsProven: p.isRecording}

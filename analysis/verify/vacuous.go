@@ -125,8 +125,6 @@ type unknownWord struct {
 	known []string
 }
 
-func (u *unknownWord) saysNothing() string { return "no rule reaches the class, and " + u.text() }
-
 func (u *unknownWord) text() string {
 	text := fmt.Sprintf("nothing knows the %s %q", u.key, u.word)
 	if near := u.near(); near != "" {

@@ -237,7 +237,7 @@ func (r *run) saysNothing(a *assertion.Assertion, provers []*prover, out *Result
 		if err == nil && text == "" && len(a.Exceptions) == 0 { // an exception shows that the class is about something
 			var word *unknownWord
 			if word, err = p.unheardOf(); word != nil {
-				text = word.saysNothing()
+				text = "no rule reaches the class, and " + word.text()
 				if i == 0 {
 					unknown = word.unknownKey
 				}

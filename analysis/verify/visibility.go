@@ -23,8 +23,6 @@ type kind struct {
 	isCustom    bool
 }
 
-func (k *kind) facts() map[string]any { return map[string]any{"type": k.typ, "action": k.action} }
-
 // fits reports whether requests of the kind may be in a class.
 func (k *kind) fits(c *assertion.Class) bool {
 	return k == nil || c.Texts["type"].Fits(k.typ) && c.Texts["action"].Fits(k.action)

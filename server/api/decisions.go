@@ -19,10 +19,6 @@ type canonical struct {
 	streams *limits.Budget
 }
 
-func newCanonical(s *exchange.Service, d *access.Decider) *canonical {
-	return &canonical{service: s, decider: d, streams: limits.NewBudget(maxStreams)}
-}
-
 // routes returns the endpoints of all points: for one request, and for several.
 func (s *canonical) routes() []route {
 	var routes []route

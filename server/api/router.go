@@ -114,7 +114,7 @@ func New(o Options) http.Handler {
 	})
 	decider := access.New(service, access.Options{Clusters: o.Clusters, Companions: o.Companions, Recorder: o.Recorder})
 	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
-	c := newCanonical(service, decider)
+	c := &canonical{service: service, decider: decider, streams: limits.NewBudget(maxStreams)}
 	data := &opadata.API{Service: service, Decide: c.decide, Labels: decider.Labels, MaxAnswer: o.MaxAnswer}
 	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}

@@ -30,6 +30,7 @@ import (
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/keepalive"
 	grpcpeer "google.golang.org/grpc/peer"
 
@@ -165,7 +166,7 @@ func (o *Options) transport() []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		// What is above this fails the call; what is above MaxMessage is denied.
 		grpc.MaxRecvMsgSize(o.MaxMessage + headroom),
-		grpc.ForceServerCodecV2(newCodec()),
+		grpc.ForceServerCodecV2(codec{encoding.GetCodecV2("proto")}),
 		grpc.MaxHeaderListSize(maxMetadata),
 		grpc.InTapHandle(prepare),
 		grpc.StaticStreamWindowSize(window),

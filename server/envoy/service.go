@@ -36,8 +36,6 @@ type message struct{ mem.Buffer }
 // denied, where an error of the codec would fail the call.
 type codec struct{ encoding.CodecV2 }
 
-func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
-
 func (c codec) Unmarshal(data mem.BufferSlice, to any) error {
 	m, ok := to.(*message)
 	if !ok {

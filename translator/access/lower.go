@@ -136,8 +136,10 @@ func (l *lowerer) kubernetesBindings(c *change, r *Resolved) {
 		c.bind(&d.Header, nil, d.Kind == kindClusterRoleBinding, d.Users, d.Groups)
 	}
 	for _, binding := range bound {
-		d, isCluster := binding.Document, binding.Document.Kind == kindClusterRoleBinding
-		c.bind(&d.Header, bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, isCluster), isCluster, d.Users, d.Groups)
+		d := binding.Document
+		isCluster := d.Kind == kindClusterRoleBinding
+		row := bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, isCluster)
+		c.bind(&d.Header, row, isCluster, d.Users, d.Groups)
 	}
 }
 
@@ -151,21 +153,17 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 	d := role.Document
 	rules := make([]tables.KubernetesRule, 0, len(role.Rules))
 	for i := range role.Rules {
-		rules = append(rules, kubernetesRule(i, &role.Rules[i]))
+		rule := &role.Rules[i]
+		// Entries stay in the order of the document, so that readers of the table recognise them.
+		rules = append(rules, tables.KubernetesRule{
+			Rule: i, Source: rule.At.Source(), KubernetesLists: rule.KubernetesLists,
+		})
 	}
 	row := roleRow(&d.Header)
 	row.Kubernetes = rules
 	c.addRole(row)
 	if d.Aggregation == nil {
 		l.warn(d, superfluousKubernetes(d, rules))
-	}
-}
-
-// kubernetesRule lowers a rule. Entries stay in the order of the document, so that
-// readers of the table recognise them.
-func kubernetesRule(index int, rule *KubernetesRule) tables.KubernetesRule {
-	return tables.KubernetesRule{
-		Rule: index, Source: rule.At.Source(), KubernetesLists: rule.KubernetesLists,
 	}
 }
 

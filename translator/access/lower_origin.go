@@ -29,8 +29,10 @@ func (l *lowerer) originBindings(c *change, r *Resolved) {
 		c.bind(&d.Header, nil, d.Namespace == r.Master, d.Users, d.Groups)
 	}
 	for _, binding := range bound {
-		d, isCluster := binding.Document, binding.Document.Namespace == r.Master
-		c.bind(&d.Header, bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, isCluster), isCluster, d.Users, d.Groups)
+		d := binding.Document
+		isCluster := d.Namespace == r.Master
+		row := bindingRow(&d.Header, binding.Role.Meta(), d.Dates.Period, isCluster)
+		c.bind(&d.Header, row, isCluster, d.Users, d.Groups)
 	}
 }
 

@@ -184,7 +184,9 @@ func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
 	if id.Kind == kindRole {
 		d.Message = fmt.Sprintf("Role %q is not declared in namespace %q", id.Name, id.Namespace)
 	}
-	if other := r.Find(otherKind(id)); other != nil {
+	// A ClusterRoleBinding cannot refer to a Role: the reverse is not suggested.
+	clusterRole := directory.Identity{Family: id.Family, Kind: kindClusterRole, Name: id.Name}
+	if other := r.Find(clusterRole); other != nil {
 		d.Hint = fmt.Sprintf("there is a %s of that name: write kind: %[1]s", other.Meta().Kind)
 		d.Related = directory.Related(other.Meta())
 	} else if close := directory.Near(r.Directory, id.Name, r.kubernetesRoles, func(h *syntax.Header) bool {
@@ -195,12 +197,6 @@ func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
 	}
 	r.List.Add(d)
 	return nil
-}
-
-// otherKind returns the identity of the ClusterRole with the name of a missing Role. The
-// reverse is not suggested, because a ClusterRoleBinding cannot refer to a Role.
-func otherKind(id directory.Identity) directory.Identity {
-	return directory.Identity{Family: id.Family, Kind: kindClusterRole, Namespace: "", Name: id.Name}
 }
 
 // role identifies the role that the binding names. A Role must be in its namespace.

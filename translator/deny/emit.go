@@ -181,8 +181,9 @@ func writeDenyRule(m *emit.Module, policy *tables.DenyPolicy, r *tables.DenyRule
 		for j := range r.Resources {
 			for _, namespace := range namespaces {
 				m.Metadata(fmt.Sprintf("Rule %d of DenyPolicy %s", r.Rule, policy.Name), r.Source)
+				resource := append([]string{`input.path == ""`}, resourceConditions(&r.Resources[j])...)
 				emit.WriteRule(&m.Out, head(namespace.unknown),
-					slices.Concat(actionClause(&r.Actions[i]), resourceClause(&r.Resources[j]), scope, names, namespace.conditions))
+					slices.Concat(actionClause(&r.Actions[i]), resource, scope, names, namespace.conditions))
 			}
 		}
 	}
@@ -194,10 +195,6 @@ func actionClause(a *tables.DenyAction) []string {
 		clause = append(clause, "startswith(input.verb, "+regotext.Quote(a.VerbPrefix)+")")
 	}
 	return append(clause, wordList("input.apiGroup", a.Groups)...)
-}
-
-func resourceClause(r *tables.DenyResource) []string {
-	return append([]string{`input.path == ""`}, resourceConditions(r)...)
 }
 
 func resourceConditions(r *tables.DenyResource) []string {

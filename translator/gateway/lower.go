@@ -28,7 +28,8 @@ func lower(r *resolution) (*tables.Gateway, diag.List) {
 	}
 	slices.SortFunc(g.gateways, func(a, b *document.Gateway) int { return compareNames(&a.Header, &b.Header) })
 	slices.SortFunc(g.routes, func(a, b resolvedRoute) int {
-		return compareNamesAndKinds(&a.Document.Header, &b.Document.Header)
+		x, y := &a.Document.Header, &b.Document.Header
+		return cmp.Or(compareNames(x, y), strings.Compare(x.Kind, y.Kind)) // those of two kinds may have one name
 	})
 	for i := range g.routes {
 		g.hosts = append(g.hosts, hostnamesOf(g.routes[i].Document.Hostnames))
@@ -68,12 +69,6 @@ type lowerer struct {
 // compareNames compares NAMESPACE/NAME as one text, as the Gateway API does.
 func compareNames(a, b *syntax.Header) int {
 	return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
-}
-
-// compareNamesAndKinds is compareNames for routes, of which those of two kinds may have
-// one name.
-func compareNamesAndKinds(a, b *syntax.Header) int {
-	return cmp.Or(compareNames(a, b), strings.Compare(a.Kind, b.Kind))
 }
 
 // objects enters gateways and routes.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -22,8 +21,6 @@ const (
 	// longer than an analysis.
 	idle = 500 * time.Millisecond
 )
-
-func joined(dir, file string) string { return filepath.Join(dir, filepath.FromSlash(file)) }
 
 // analyse analyses the directory after edits until the connection ends.
 func (s *server) analyse(c *jsonrpc2.Conn) {

@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -131,7 +132,7 @@ func (s *server) uri(file string) string {
 	if d := s.open[file]; d != nil {
 		return d.uri
 	}
-	return uriOf(joined(s.dir, file))
+	return uriOf(filepath.Join(s.dir, filepath.FromSlash(file)))
 }
 
 // wait returns when the analysis has all edits that were received before the call.

@@ -30,7 +30,8 @@ func Gains(ctx context.Context, before, after decision.Policies, user string, gr
 	c := &comparison{ctx: ctx, before: before, after: after}
 	subjects := subjectsOf(user, groups)
 	was, is := before.Tables().Inventory(), after.Tables().Inventory()
-	changed := differing(was.Resources, is.Resources)
+	isSame := func(e entity) bool { return !differs(was.Resources, is.Resources, e) }
+	changed := slices.DeleteFunc(union(was.Resources, is.Resources), isSame)
 	out := c.groups(was.Subjects.At("user").At(user), is.Subjects.At("user").At(user), user)
 	same := slices.DeleteFunc(union(was.Resources, is.Resources), func(e entity) bool { return slices.Contains(changed, e) })
 	for _, s := range subjects {
@@ -83,10 +84,6 @@ func union(a, b tables.Entities) []entity {
 		out = append(out, entity{kind: key[0], id: key[1]})
 	}
 	return out
-}
-
-func differing(a, b tables.Entities) []entity {
-	return slices.DeleteFunc(union(a, b), func(e entity) bool { return !differs(a, b, e) })
 }
 
 func differs(a, b tables.Entities, e entity) bool {

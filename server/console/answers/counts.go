@@ -78,7 +78,11 @@ func (c *counts) keep(before *counts) {
 		}
 	})
 	for _, rules := range changed {
-		m.put(rules)
+		for id, r := range identified(rules) {
+			if t := m.removed[id]; t != nil {
+				m.of[r.key()] = t
+			}
+		}
 	}
 }
 
@@ -103,14 +107,6 @@ func (m mover) remove(rules iter.Seq[rule]) (found bool) {
 		}
 	}
 	return true
-}
-
-func (m mover) put(rules iter.Seq[rule]) {
-	for id, r := range identified(rules) {
-		if t := m.removed[id]; t != nil {
-			m.of[r.key()] = t
-		}
-	}
 }
 
 // find returns the tally of a rule, nil before its first match.

@@ -93,9 +93,6 @@ func (s sets) add(field string, names ...string) {
 	}
 }
 
-// sorted returns the names of a field.
-func (s sets) sorted(field string) []string { return slices.Sorted(maps.Keys(s[field])) }
-
 // compareNames orders principals by their names.
 func compareNames(a, b string) int {
 	_, nameA, _ := strings.Cut(a, ":")
@@ -143,7 +140,7 @@ func (v *viewer) collect(n *names) {
 	}
 	n.fields = make(map[string][]string)
 	for _, field := range []string{"user", "groups", "subject", "verb", "resource", "apiGroup", "namespace", "cluster", "type", "role"} {
-		n.fields[field] = s.sorted(field)
+		n.fields[field] = slices.Sorted(maps.Keys(s[field]))
 	}
 }
 

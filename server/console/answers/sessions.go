@@ -51,7 +51,9 @@ func (v *viewer) Sessions(ctx context.Context, c console.Caller, q console.Sessi
 	}
 	rows := sessionRows(tables.Of[*tables.Sessions](v.revision.tables), at)
 	for i := range rows {
-		if out.States[rows[i].State]++; rows[i].State == console.SessionHolds && rows[i].Until != "" && !isLater(rows[i].Until, soon) {
+		row := &rows[i]
+		out.States[row.State]++
+		if row.State == console.SessionHolds && row.Until != "" && compareTimes(row.Until, soon) <= 0 {
 			out.EndSoon++
 		}
 	}
@@ -121,10 +123,7 @@ func stateAt(p *dates.Period, at dates.Instant) string {
 	return console.SessionEnded
 }
 
-// isLater compares two instants as text, which may have fractions.
-func isLater(a, b string) bool { return compareTimes(a, b) > 0 }
-
-// compareTimes orders instants as text. None is after all.
+// compareTimes orders instants as text, which may have fractions. None is after all.
 func compareTimes(a, b string) int {
 	if a == "" || b == "" {
 		return strings.Compare(b, a)

@@ -172,7 +172,13 @@ func entriesOf(decisions []console.Entry) []entry {
 	entries := make([]entry, 0, len(decisions))
 	for i := range decisions {
 		d := &decisions[i]
-		e := entry{Entry: *d, Badge: piece.Badge(d.Outcome), Who: who(d.Request), What: what(d.Request), In: namespaceOf(d.Request)}
+		e := entry{
+			Entry: *d,
+			Badge: piece.Badge(d.Outcome),
+			Who:   who(d.Request),
+			What:  what(d.Request),
+			In:    aboutOf(d.Request).Namespace,
+		}
 		if string(d.Request) != "null" { // it was too long to be recorded
 			e.Ask = askHref(d.Point, d.Request)
 		}
@@ -318,6 +324,3 @@ func (a *about) viewed() string {
 	}
 	return a.Type + " of " + cluster.Name
 }
-
-// namespaceOf returns the namespace of a request, empty for a request without one.
-func namespaceOf(request json.RawMessage) string { return aboutOf(request).Namespace }

@@ -41,7 +41,9 @@ func (t *Tree) Search(r *decision.Request) Search {
 	if r.User != "" {
 		s.findGrants(boundSubject{name: r.User})
 	}
-	s.findGroups(r.Groups)
+	for _, group := range r.Groups {
+		s.findGrants(boundSubject{group: true, name: group})
+	}
 	return s
 }
 
@@ -52,12 +54,6 @@ func (s *Search) Lend(valid []Session) {
 		for _, group := range valid[i].groups {
 			s.findHashed(boundSubject{group: true, name: group.name}, group.hash)
 		}
-	}
-}
-
-func (s *Search) findGroups(groups []string) {
-	for _, group := range groups {
-		s.findGrants(boundSubject{group: true, name: group})
 	}
 }
 

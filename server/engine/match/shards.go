@@ -30,10 +30,7 @@ type edit[K comparable, V any] struct {
 
 func (s *shards[K, V]) edit() *edit[K, V] { return &edit[K, V]{shards: *s} }
 
-func (e *edit[K, V]) set(key K, value V) { e.owned(key)[key] = value }
-
-func (e *edit[K, V]) drop(key K) { delete(e.owned(key), key) }
-
+// owned returns the map of a key, which may be changed.
 func (e *edit[K, V]) owned(key K) map[K]V {
 	i := shard(key)
 	if !e.own[i] {

@@ -152,7 +152,7 @@ func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 	of := tables.ParseSubject(subject)
 	h := boundSubject{namespace, of.IsGroup, of.Name}
 	if keys == nil {
-		g.bySubject.drop(h)
+		delete(g.bySubject.owned(h), h)
 		g.subjects.stale++
 		return
 	}
@@ -166,7 +166,7 @@ func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 			grants = append(grants, grant{binding, role})
 		}
 	}
-	g.bySubject.set(h, grants)
+	g.bySubject.owned(h)[h] = grants
 	g.subjects.add(h.hash(), readsOf(grants))
 }
 

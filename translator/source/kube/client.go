@@ -135,9 +135,6 @@ func resourceError(verb string, r resource, err error) error {
 	return fmt.Errorf("%s %s: %w", verb, name, err)
 }
 
-// isMissing reports whether the API server does not serve a path.
-func isMissing(err error) bool { return apierrors.IsNotFound(err) }
-
 // isUnready reports whether a request for readiness was answered with "no".
 func isUnready(err error) bool {
 	return err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -123,7 +124,7 @@ func (f finder) resource(ctx context.Context, version schema.GroupVersion, kind 
 	resources, ok := f.read[version]
 	if !ok {
 		var list metav1.APIResourceList
-		if err := f.client.get(ctx, "/apis/"+version.String(), &list); err != nil && !isMissing(err) {
+		if err := f.client.get(ctx, "/apis/"+version.String(), &list); err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}
 		resources = list.APIResources

@@ -47,7 +47,7 @@ func (s *Source) listKind(ctx context.Context, r resource) ([]source.File, error
 	if err != nil {
 		return nil, resourceError("list", r, err)
 	}
-	sortFiles(files)
+	slices.SortFunc(files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
 }
 
@@ -88,10 +88,6 @@ func join(errs []error) error {
 		}
 	}
 	return joined
-}
-
-func sortFiles(files []source.File) {
-	slices.SortFunc(files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // causeOf returns why ctx ended if that is the reason of err.
