@@ -17,13 +17,28 @@ import (
 
 // documentsContent is the start of the documents: rules by how often they decided.
 type documentsContent struct {
-	Tree        []node
-	Search      string
-	Never       bool
-	Rules       []ruleRow
-	Total       int
-	Next, First string
+	Tree   []node
+	Search string
+	Never  bool
+	Rules  []ruleRow
+	Total  int
+	pager
 }
+
+// pager is the links to the first and to the next page of a list.
+type pager struct{ First, Next string }
+
+// pages sets the links on the page of a question, of which next is what follows, "" on the last.
+func (p *pager) pages(q *question, path, next string) {
+	if q.value("after") != "" {
+		p.First = withValue(path, q.query, "after", "")
+	}
+	if next != "" {
+		p.Next = withValue(path, q.query, "after", next)
+	}
+}
+
+func (p *pager) links() h.Node { return piece.Div("pages", piece.Pages(p.First, "", p.Next)) }
 
 // ruleRow is a rule with a bar on a scale of logarithms.
 type ruleRow struct {
@@ -54,7 +69,7 @@ func (c *documentsContent) html() h.Node {
 			h.Ul(h.Class("tree"), tree(c.Tree)), h.If(len(c.Tree) == 0, piece.P("muted", h.Text(empty)))),
 		piece.Card("Rules", piece.H2("rules", piece.Heading("Rules by how often they decided", piece.Plural(c.Total, "rule"))),
 			piece.Ask("/page/documents", "line", "Filter", piece.Check("never", "Only those that never decided", c.Never), h.Button(h.Text("Filter"))),
-			c.rules(), piece.Div("pages", piece.Pages(c.First, "", c.Next))))
+			c.rules(), c.links()))
 }
 
 // words is a field of a filter.
@@ -133,12 +148,7 @@ func documents(_ context.Context, q *question) (frame, error) {
 		}
 		c.Rules = append(c.Rules, ruleRow{r, decimal(width)})
 	}
-	if rules.After != "" {
-		c.Next = withValue("/page/documents", q.query, "after", rules.After)
-	}
-	if q.value("after") != "" {
-		c.First = withValue("/page/documents", q.query, "after", "")
-	}
+	c.pages(q, "/page/documents", rules.After)
 	return frame{Title: "Documents", Lead: "What is served, as it is written, and which of it decides.", Content: &c}, nil
 }
 

@@ -29,10 +29,10 @@ type risksContent struct {
 	Filtered          bool
 	Pending           bool
 	// Counts are the risks of all documents by severity, without those that are accepted.
-	Counts      []severityCount
-	Accepted    int
-	Groups      []riskGroup
-	First, Next string
+	Counts   []severityCount
+	Accepted int
+	Groups   []riskGroup
+	pager
 	// Placeholder is true if a request has the name that stands for those of no document.
 	Placeholder bool
 }
@@ -88,7 +88,7 @@ func (c *risksContent) found() h.Node {
 		piece.Div("card folds", piece.Each(c.Groups, (*riskGroup).html)),
 		piece.P("muted small", h.Text("The level is lower in one namespace or for names that a rule lists, lower for a named user or group than for a service account, and higher for everybody. What a denial takes away does not count."),
 			h.If(c.Placeholder, h.Group{h.Text(" In a request, "), h.Code(h.Text("writ-any-other")), h.Text(" stands for any name that no document has.")})),
-		piece.Div("pages", piece.Pages(c.First, "", c.Next)),
+		c.links(),
 	}
 }
 
@@ -164,6 +164,7 @@ func risks(ctx context.Context, q *question) (frame, error) {
 	if code != "" && !slices.ContainsFunc(all.Codes, func(f console.RiskCode) bool { return f.Code == code }) {
 		c.Codes = append(c.Codes, piece.Option{Value: code, Word: code, Selected: true})
 	}
+	next := ""
 	for i, found := range all.Codes {
 		if code != "" && found.Code != code {
 			continue
@@ -184,17 +185,14 @@ func risks(ctx context.Context, q *question) (frame, error) {
 			g.Risks = append(g.Risks, row)
 		}
 		switch {
-		case page.After == "":
 		case code != "":
-			c.Next = withValue(risksPath, q.query, "after", page.After)
-		default:
+			next = page.After
+		case page.After != "":
 			g.All = withValue(risksPath, q.query, "code", found.Code)
 		}
 		c.Groups = append(c.Groups, g)
 	}
-	if q.value("after") != "" {
-		c.First = withValue(risksPath, q.query, "after", "")
-	}
+	c.pages(q, risksPath, next)
 	return shown, nil
 }
 

@@ -28,13 +28,13 @@ type sessionsContent struct {
 	States        []piece.Option
 	Filtered      bool
 	// Counts are all sessions by state, and All how many these are.
-	Counts      []severityCount
-	All         int
-	EndSoon     int
-	At          string
-	Rows        []sessionRow
-	Total       int
-	First, Next string
+	Counts  []severityCount
+	All     int
+	EndSoon int
+	At      string
+	Rows    []sessionRow
+	Total   int
+	pager
 	Escalations []escalationRow
 	More        int // escalations that are left out
 }
@@ -98,7 +98,7 @@ func (c *sessionsContent) holding() h.Node {
 		return h.Group{
 			h.Table(h.Class("stacked sessions"), piece.LabelledBy("sessions"),
 				piece.Head(piece.Columns("State", "Who", "What", "Cluster", "Time", "Session"), piece.HiddenColumn("Ask")), h.TBody(piece.Each(c.Rows, (*sessionRow).html))),
-			piece.Div("pages", piece.Pages(c.First, "", c.Next)),
+			c.links(),
 		}
 	case c.Filtered && c.All > 0:
 		return piece.P("muted", h.Text("No session fits this filter. "), piece.A(sessionsPath, h.Text("Show all")))
@@ -204,12 +204,7 @@ func emergency(ctx context.Context, q *question) (frame, error) {
 	for i := range found.Sessions {
 		c.Rows = append(c.Rows, rowOfSession(&found.Sessions[i], q.now))
 	}
-	if found.After != "" {
-		c.Next = withValue(sessionsPath, q.query, "after", found.After)
-	}
-	if asked.After != "" {
-		c.First = withValue(sessionsPath, q.query, "after", "")
-	}
+	c.pages(q, sessionsPath, found.After)
 	c.More = max(0, len(found.Escalations)-maxEscalations)
 	for i := range found.Escalations[:len(found.Escalations)-c.More] {
 		c.Escalations = append(c.Escalations, rowOfEscalation(&found.Escalations[i]))

@@ -34,8 +34,7 @@ type holding struct {
 	Tabs []piece.Tab
 	Form *asked
 	Self bool
-	// First and Next lead to other pages.
-	First, Next string
+	pager
 }
 
 // subjectContent is what documents bind to a subject.
@@ -97,7 +96,7 @@ func (c *subjectContent) bound() h.Node {
 	case len(c.Bindings) > 0:
 		return h.Group{
 			h.Table(h.Class("stacked held"), h.Aria("label", "Bindings"), piece.Head(piece.Columns("Role", "Permits", "In", "Through", "Binding")), h.TBody(piece.Each(c.Bindings, c.binding))),
-			piece.Div("pages", piece.Pages(c.First, "", c.Next)),
+			c.links(),
 		}
 	case c.Self:
 		return piece.P("empty", h.Text("No binding names you or one of your groups. Ask those who write the documents for one."))
@@ -188,7 +187,7 @@ func (c *roleContent) found() h.Node {
 					piece.Td("small where", piece.Place(b.Source)),
 				)
 			}))),
-			piece.Div("pages", piece.Pages(c.First, "", c.Next)),
+			c.links(),
 		}
 	}
 	return h.Group{
@@ -228,16 +227,6 @@ func newHolding(q *question, form *pointForm, current string) holding {
 	h := holding{Tabs: questionTabs(q, current), Form: form.read(q.query, nil), Self: !q.caller.SeesAll}
 	h.Form.setSelf(h.Self)
 	return h
-}
-
-// pages fills in the links to other pages of a list.
-func (h *holding) pages(q *question, path, next string) {
-	if q.value("after") != "" {
-		h.First = withValue(path, q.query, "after", "")
-	}
-	if next != "" {
-		h.Next = withValue(path, q.query, "after", next)
-	}
 }
 
 // subject is the view of a subject. A caller who is not an auditor sees itself.

@@ -94,11 +94,19 @@ func (m *mirror) report(verb string, err error) {
 	if err != nil {
 		err = resourceError(verb, m.resource, err)
 	}
+	m.change(func() bool {
+		isNew := (err == nil) != (m.err == nil) || err != nil && err.Error() != m.err.Error()
+		m.err = err
+		return isNew
+	})
+}
+
+// change calls f with mu held, and then changed if f reports a change.
+func (m *mirror) change(f func() bool) {
 	m.mu.Lock()
-	isNew := (err == nil) != (m.err == nil) || err != nil && err.Error() != m.err.Error()
-	m.err = err
+	isChanged := f()
 	m.mu.Unlock()
-	if isNew {
+	if isChanged {
 		m.changed()
 	}
 }
@@ -137,6 +145,16 @@ func (m *mirror) sort() {
 	clear(m.dirty)
 }
 
+// drop removes a file and returns whether there was one. m.mu is held.
+func (m *mirror) drop(path string) bool {
+	_, found := m.files[path]
+	if found {
+		delete(m.files, path)
+		m.dirty[path] = true
+	}
+	return found
+}
+
 // set stores a file and returns whether it is new or has other content. m.mu is held.
 func (m *mirror) set(f source.File) bool {
 	if old, ok := m.files[f.Path]; ok && old.Hash == f.Hash {
@@ -156,12 +174,7 @@ func (m *mirror) Update(object any) error {
 	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	isChanged := m.set(f)
-	m.mu.Unlock()
-	if isChanged {
-		m.changed()
-	}
+	m.change(func() bool { return m.set(f) })
 	return nil
 }
 
@@ -171,17 +184,7 @@ func (m *mirror) Delete(object any) error {
 	if !ok {
 		return errNotObject
 	}
-	path := m.resource.path(u)
-	m.mu.Lock()
-	_, isChanged := m.files[path]
-	if isChanged {
-		delete(m.files, path)
-		m.dirty[path] = true
-	}
-	m.mu.Unlock()
-	if isChanged {
-		m.changed()
-	}
+	m.change(func() bool { return m.drop(m.resource.path(u)) })
 	return nil
 }
 
@@ -195,23 +198,19 @@ func (m *mirror) Replace(objects []any, _ string) error {
 		}
 		files[f.Path] = f
 	}
-	m.mu.Lock()
-	isChanged := !m.isSynced
-	m.isSynced = true
-	for path := range m.files {
-		if _, ok := files[path]; !ok {
-			delete(m.files, path)
-			m.dirty[path] = true
-			isChanged = true
+	m.change(func() bool {
+		isChanged := !m.isSynced
+		m.isSynced = true
+		for path := range m.files {
+			if _, ok := files[path]; !ok {
+				isChanged = m.drop(path) || isChanged
+			}
 		}
-	}
-	for _, f := range files {
-		isChanged = m.set(f) || isChanged
-	}
-	m.mu.Unlock()
-	if isChanged {
-		m.changed()
-	}
+		for _, f := range files {
+			isChanged = m.set(f) || isChanged
+		}
+		return isChanged
+	})
 	return nil
 }
 
@@ -229,10 +228,10 @@ func (m *mirror) fileOf(object any) (source.File, error) {
 	f, err := m.resource.file(u)
 	if err != nil {
 		// The reflector drops what the store rejects: it would be missing silently.
-		m.mu.Lock()
-		m.err = fmt.Errorf("list %s: %w", m.resource.gvr.GroupResource(), err)
-		m.mu.Unlock()
-		m.changed()
+		m.change(func() bool {
+			m.err = fmt.Errorf("list %s: %w", m.resource.gvr.GroupResource(), err)
+			return true
+		})
 	}
 	return f, err
 }
