@@ -74,7 +74,9 @@ func withoutDetails(status serverStatus) any {
 	if err := json.Unmarshal(jsontext.Marshal(status), &members); err != nil {
 		panic(err) // it is an object
 	}
-	for _, name := range []string{"location", "sources", "feed", "diagnostics", "policyConditions", "lastError", "stateError", "assertions", "companions"} {
+	for _, name := range []string{
+		"location", "sources", "feed", "diagnostics", "policyConditions", "lastError", "stateError", "assertions", "companions",
+	} {
 		delete(members, name)
 	}
 	return members

@@ -231,7 +231,8 @@ func (t *text) restrict(r *tables.Restrictions, deny bool) {
 		t.conditionalAt(create, update, remove)
 		t.readsNode = true
 		t.match = allOf(t.match, `variables.group == ""`, `variables.resource == "pods"`)
-		t.object = allOf(t.object, `has(o.spec) && has(o.spec.nodeName) && o.spec.nodeName != "" && variables.user == "system:node:" + o.spec.nodeName`)
+		t.object = allOf(t.object, `has(o.spec) && has(o.spec.nodeName) && o.spec.nodeName != "" && `+
+			`variables.user == "system:node:" + o.spec.nodeName`)
 	}
 }
 

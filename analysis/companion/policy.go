@@ -149,8 +149,10 @@ func (c *Companion) slice(all []Validation, variables []Named) {
 	for i, group := range groups {
 		p := Policy{
 			FailurePolicy: "Fail", Variables: variables, MatchConditions: []Named{asks()},
-			MatchConstraints: Constraints{"Exact", []Rules{{[]string{"*"}, []string{"*"}, []string{"CREATE", "UPDATE", "DELETE"}, wholeObjects, nil}}},
-			Validations:      group,
+			MatchConstraints: Constraints{"Exact", []Rules{
+				{[]string{"*"}, []string{"*"}, []string{"CREATE", "UPDATE", "DELETE"}, wholeObjects, nil},
+			}},
+			Validations: group,
 		}
 		hash.Write(jsontext.Marshal(p))
 		c.Slices = append(c.Slices, Slice{Name: fmt.Sprintf("%s%d", slicePrefix, i+1), Policy: p, Annotations: make(map[string]string)})

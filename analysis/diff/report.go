@@ -137,6 +137,10 @@ func (c *Cause) Document() string {
 	return tables.Title(c.Kind, c.Namespace, c.Name)
 }
 
+func (c *Cause) isDocument(kind, namespace, name string) bool {
+	return c.Kind == kind && c.Namespace == namespace && c.Name == name
+}
+
 // Detail is a difference that changes no outcome.
 type Detail struct {
 	Kind   string `json:"kind"`

@@ -259,7 +259,7 @@ func (r *Report) roleOf(changed []*statement.JSON, change string, causes []Cause
 			return ""
 		}
 		for _, d := range s.Documents {
-			isCause := slices.ContainsFunc(causes, func(c Cause) bool { return c.Kind == d.Kind && c.Namespace == d.Namespace && c.Name == d.Name })
+			isCause := slices.ContainsFunc(causes, func(c Cause) bool { return c.isDocument(d.Kind, d.Namespace, d.Name) })
 			if d.Role == "" || !isCause || key != "" && d.Role != key {
 				return ""
 			}
@@ -270,7 +270,7 @@ func (r *Report) roleOf(changed []*statement.JSON, change string, causes []Cause
 		return ""
 	}
 	role := r.roles(in).At(key)
-	if slices.ContainsFunc(causes, func(c Cause) bool { return c.Kind == role.Kind && c.Namespace == role.Namespace && c.Name == role.Name }) {
+	if slices.ContainsFunc(causes, func(c Cause) bool { return c.isDocument(role.Kind, role.Namespace, role.Name) }) {
 		return ""
 	}
 	return tables.Title(role.Kind, role.Namespace, role.Name)

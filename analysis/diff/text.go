@@ -255,7 +255,8 @@ func (r *Report) remarks(g *Group, classes map[string]*Class, l lists) []string 
 	var more []string
 	for _, id := range g.Classes {
 		k := classes[id]
-		more = append(more, slices.DeleteFunc(slices.Clone(k.Changes), func(change string) bool { return slices.Contains(k.found(), change) })...)
+		isFound := func(change string) bool { return slices.Contains(k.found(), change) }
+		more = append(more, slices.DeleteFunc(slices.Clone(k.Changes), isFound)...)
 	}
 	if len(more) > 0 {
 		out = append(out, "possible too: "+strings.Join(sortedChanges(more), ", "))

@@ -118,7 +118,11 @@ func (p *prover) newPlans(plans []plan) []plan {
 			}
 		case p.other != nil && p.a.Form == assertion.Equals:
 			for _, o := range one.parts[1].outcomes {
-				next := plan{parts: []outcomeIn{one.parts[0], {world: p.other, outcomes: []string{o}}, {world: p.base, outcomes: []string{o}}}}
+				next := plan{parts: []outcomeIn{
+					one.parts[0],
+					{world: p.other, outcomes: []string{o}},
+					{world: p.base, outcomes: []string{o}},
+				}}
 				out = append(out, next)
 			}
 		case one.parts[0].outcomes[0] == statement.OutcomeAllow || p.a.Form == assertion.Within:

@@ -167,7 +167,8 @@ func scopeClauses(m *emit.Module, policy *tables.DenyPolicy) []string {
 func writeDenyRule(m *emit.Module, policy *tables.DenyPolicy, r *tables.DenyRule, scope []string) {
 	purpose := func(what string) string { return fmt.Sprintf("rule_%d_%s", r.Rule, what) }
 	head := func(unknown string) string {
-		return fmt.Sprintf("rules contains [%d, %s, 0, %d, %s, %s]", policy.Precedence, regotext.Quote(policy.Name), r.Rule, regotext.Quote(r.Source), unknown)
+		name, source := regotext.Quote(policy.Name), regotext.Quote(r.Source)
+		return fmt.Sprintf("rules contains [%d, %s, 0, %d, %s, %s]", policy.Precedence, name, r.Rule, source, unknown)
 	}
 	var names []string
 	if len(r.Names) > 0 {

@@ -121,7 +121,11 @@ func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {
 	if m := seen.Manifest; m != nil {
 		row("revision", m.Revision)
 		about := m.Metadata
-		for _, optional := range []struct{ name, value string }{{"commit", about.Commit}, {"version", about.Version}, {"cluster", about.Cluster}} {
+		for _, optional := range []struct{ name, value string }{
+			{"commit", about.Commit},
+			{"version", about.Version},
+			{"cluster", about.Cluster},
+		} {
 			if optional.value != "" {
 				row(optional.name, optional.value)
 			}

@@ -55,7 +55,8 @@ func rewrite(file source.File, at map[place]identity, edit func(identity, map[st
 	}
 	switch {
 	case found != len(at):
-		return nil, fmt.Errorf("read %s: %d of %d documents were not found in it; please report this as a defect", file.Path, len(at)-found, len(at))
+		return nil, fmt.Errorf("read %s: %d of %d documents were not found in it; please report this as a defect",
+			file.Path, len(at)-found, len(at))
 	case !isChanged:
 		return &file, nil
 	case left == 0:

@@ -133,7 +133,8 @@ func readPrinted(folder string) (*printed, error) {
 func (e *examination) probe(ctx context.Context, c *cluster.Connection, at string, slice int, digest string) {
 	const hint = "kubectl apply -f " // what the folder has
 	body := jsontext.Marshal(companion.Probe(e.ProbeNamespace, slice))
-	content, response, err := send(ctx, c, http.MethodPost, at+"/api/v1/namespaces/"+url.PathEscape(e.ProbeNamespace)+"/configmaps?dryRun=All", body)
+	address := at + "/api/v1/namespaces/" + url.PathEscape(e.ProbeNamespace) + "/configmaps?dryRun=All"
+	content, response, err := send(ctx, c, http.MethodPost, address, body)
 	if err != nil {
 		e.fail(at, "check the address, and that the certificate of the API server names it", "the API server does not answer: %v", err)
 		return
@@ -150,7 +151,8 @@ func (e *examination) probe(ctx context.Context, c *cluster.Connection, at strin
 	case response.StatusCode == http.StatusNotFound:
 		e.fail(at, "name a namespace that exists with --probe-namespace", "namespace %q does not exist", e.ProbeNamespace)
 	default:
-		e.fail(at, "the user of the kubeconfig needs create on configmaps in namespace "+e.ProbeNamespace, "whether slice %d is in force is not known: the probe is answered with %s, not by the companion", slice, response.Status)
+		e.fail(at, "the user of the kubeconfig needs create on configmaps in namespace "+e.ProbeNamespace,
+			"whether slice %d is in force is not known: the probe is answered with %s, not by the companion", slice, response.Status)
 	}
 }
 

@@ -111,7 +111,8 @@ func (e *examination) examineIdentity(ctx context.Context, c *cluster.Connection
 		var review struct{ Status reviewStatus }
 		switch {
 		case err != nil || response.StatusCode != http.StatusCreated || json.Unmarshal(content, &review) != nil:
-			e.warn(at, "use a kubeconfig of an administrator", "whether %q may read %s is not known: %s", user, name, failure(response, err))
+			e.warn(at, "use a kubeconfig of an administrator",
+				"whether %q may read %s is not known: %s", user, name, failure(response, err))
 		case !review.Status.Allowed:
 			e.fail(at, "kubectl apply -f identity.yaml, which writ kubernetes config writes; grant what facts read beside it",
 				"%q may not get %s: denials that read them deny, and nothing that reads them allows", user, name)

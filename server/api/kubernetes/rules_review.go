@@ -30,7 +30,10 @@ func (s *Reviews) RulesReview() http.HandlerFunc {
 			if refused != nil {
 				return b, refused
 			}
-			status := rulesStatus{Incomplete: true, EvaluationError: "no revision is active, or its bundle has no table of its deny policies"}
+			status := rulesStatus{
+				Incomplete:      true,
+				EvaluationError: "no revision is active, or its bundle has no table of its deny policies",
+			}
 			now := p.Now()
 			p = p.At(now)
 			if statements := statement.Of(p); statements != nil {

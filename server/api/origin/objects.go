@@ -36,7 +36,10 @@ func showObjects(r *http.Request, p decision.Policies) ([]byte, *exchange.Refusa
 	var answer any = list
 	if name := r.PathValue("name"); name != "" {
 		if len(list.Items) == 0 {
-			return nil, &exchange.Refusal{Status: http.StatusNotFound, Message: kind + " " + exchange.Line(name, exchange.MaxName) + " not found"}
+			return nil, &exchange.Refusal{
+				Status:  http.StatusNotFound,
+				Message: kind + " " + exchange.Line(name, exchange.MaxName) + " not found",
+			}
 		}
 		answer = list.Items[0]
 	}

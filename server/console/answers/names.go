@@ -139,7 +139,9 @@ func (v *viewer) collect(n *names) {
 		}
 	}
 	n.fields = make(map[string][]string)
-	for _, field := range []string{"user", "groups", "subject", "verb", "resource", "apiGroup", "namespace", "cluster", "type", "role"} {
+	for _, field := range []string{
+		"user", "groups", "subject", "verb", "resource", "apiGroup", "namespace", "cluster", "type", "role",
+	} {
 		n.fields[field] = slices.Sorted(maps.Keys(s[field]))
 	}
 }

@@ -38,7 +38,11 @@ func (v *viewer) Sessions(ctx context.Context, c console.Caller, q console.Sessi
 		return nil, err
 	}
 	if q.State != "" && !slices.Contains(sessionOrder, q.State) {
-		return nil, &console.Error{Reason: console.Invalid, Field: "state", Message: "state must be one of " + strings.Join(sessionOrder, ", ")}
+		return nil, &console.Error{
+			Reason:  console.Invalid,
+			Field:   "state",
+			Message: "state must be one of " + strings.Join(sessionOrder, ", "),
+		}
 	}
 	now := v.x.o.Now()
 	at, soon := dates.Of(now), dates.Of(now.Add(24*time.Hour)).String()

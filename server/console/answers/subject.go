@@ -200,7 +200,11 @@ func findRole(access *tables.Access, q *console.RoleQuery) (string, tables.Role,
 	case q.Name == "":
 		return "", tables.Role{}, &console.Error{Reason: console.Invalid, Field: "name", Message: "name must not be empty"}
 	case q.Family != "" && !slices.Contains(families, q.Family):
-		return "", tables.Role{}, &console.Error{Reason: console.Invalid, Field: "family", Message: "family must be kubernetes or origin"}
+		return "", tables.Role{}, &console.Error{
+			Reason:  console.Invalid,
+			Field:   "family",
+			Message: "family must be kubernetes or origin",
+		}
 	case q.Family != "":
 		families = []string{q.Family}
 	}

@@ -65,10 +65,13 @@ func (c *documentsContent) html() h.Node {
 		empty = "No file has “" + c.Search + "” in its name."
 	}
 	return piece.Div("grid docs",
-		h.Nav(h.Class("card"), h.Aria("label", "Files"), piece.Ask("/page/documents", "line", "Search files", words("search", "Search files", c.Search), h.Button(h.Text("Search"))),
+		h.Nav(h.Class("card"), h.Aria("label", "Files"),
+			piece.Ask("/page/documents", "line", "Search files",
+				words("search", "Search files", c.Search), h.Button(h.Text("Search"))),
 			h.Ul(h.Class("tree"), tree(c.Tree)), h.If(len(c.Tree) == 0, piece.P("muted", h.Text(empty)))),
 		piece.Card("Rules", piece.H2("rules", piece.Heading("Rules by how often they decided", piece.Plural(c.Total, "rule"))),
-			piece.Ask("/page/documents", "line", "Filter", piece.Check("never", "Only those that never decided", c.Never), h.Button(h.Text("Filter"))),
+			piece.Ask("/page/documents", "line", "Filter",
+				piece.Check("never", "Only those that never decided", c.Never), h.Button(h.Text("Filter"))),
 			c.rules(), c.links()))
 }
 
@@ -94,7 +97,10 @@ func (r *ruleRow) html() h.Node {
 		name = piece.A(roleHref(r.Family, r.Namespace, r.Name), name)
 	}
 	index := ruleIndex(r.Rule.Rule)
-	return h.Tr(piece.RowHead(name, h.If(index != "", h.Text(", "+index))), piece.Td("where", piece.Place(r.Source)), piece.Td("num", decided(r.Decided)),
+	return h.Tr(
+		piece.RowHead(name, h.If(index != "", h.Text(", "+index))),
+		piece.Td("where", piece.Place(r.Source)),
+		piece.Td("num", decided(r.Decided)),
 		piece.Td("share", h.SVG(h.Attrs("class", "meter", "viewBox", "0 0 100 8", "preserveAspectRatio", "none", "aria-hidden", "true"),
 			h.El("rect", h.Attrs("width", r.Width, "height", "8", "class", "fill-accent")))))
 }
@@ -369,7 +375,14 @@ func linesOf(d *console.Document, diagnostics []piece.Diagnostic, marked int) []
 	lines := make([]piece.Line, 0, len(d.Lines))
 	for i, text := range d.Lines {
 		n := d.From + i
-		l := piece.Line{Number: n, ID: "L" + strconv.Itoa(n), Href: hrefAt(d.File, n), Parts: piece.PartsOf(text, piece.TokensAt(d.Tokens, i)), Diagnostics: said[n], Holders: holders[n]}
+		l := piece.Line{
+			Number:      n,
+			ID:          "L" + strconv.Itoa(n),
+			Href:        hrefAt(d.File, n),
+			Parts:       piece.PartsOf(text, piece.TokensAt(d.Tokens, i)),
+			Diagnostics: said[n],
+			Holders:     holders[n],
+		}
 		if n == marked {
 			l.Class, l.Current = "hit", true
 		}

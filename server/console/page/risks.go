@@ -74,7 +74,9 @@ func (c *risksContent) html() h.Node {
 func (c *risksContent) found() h.Node {
 	switch {
 	case c.Pending:
-		return h.Div(h.Class("card empty"), h.Role("status"), h.P(h.Text("The documents are being searched for risks. The view asks again.")), h.P(piece.Button(risksPath, "Ask again")))
+		return h.Div(h.Class("card empty"), h.Role("status"),
+			h.P(h.Text("The documents are being searched for risks. The view asks again.")),
+			h.P(piece.Button(risksPath, "Ask again")))
 	case len(c.Groups) == 0 && c.Filtered:
 		return piece.Div("card empty", h.P(h.Text("No risk fits this filter. "), piece.A(risksPath, h.Text("Show all"))))
 	case len(c.Groups) == 0:
@@ -147,7 +149,12 @@ func risks(ctx context.Context, q *question) (frame, error) {
 	asked := console.RisksQuery{Severity: q.value("severity"), Subject: q.value("subject"), Limit: 1}
 	code := q.value("code")
 	c := risksContent{Subject: asked.Subject, Filtered: asked.Severity+asked.Subject+code != ""}
-	shown := frame{Title: "Risks", Lead: "Dangerous grants, denials counted in, the most severe first.", Live: "revision", Content: &c}
+	shown := frame{
+		Title:   "Risks",
+		Lead:    "Dangerous grants, denials counted in, the most severe first.",
+		Live:    "revision",
+		Content: &c,
+	}
 	all, err := q.Risks(ctx, q.caller, asked)
 	if isReason(err, console.Pending) {
 		c.Pending, shown.Again, shown.Status = true, 2, http.StatusAccepted
@@ -178,7 +185,8 @@ func risks(ctx context.Context, q *question) (frame, error) {
 			return frame{}, err
 		}
 		found.Text, _, _ = strings.Cut(found.Text, " The level is ") // which is the same for all, and stands below
-		g := riskGroup{RiskCode: found, Badge: severityMark(found.Severity), Open: code != "" || found.Severity == all.Codes[0].Severity && (i == 0 || found.Accepted < found.Total)}
+		isWorst := found.Severity == all.Codes[0].Severity && (i == 0 || found.Accepted < found.Total)
+		g := riskGroup{RiskCode: found, Badge: severityMark(found.Severity), Open: code != "" || isWorst}
 		for j := range page.Risks {
 			row := rowOfRisk(&page.Risks[j])
 			c.Placeholder = c.Placeholder || bytes.Contains(row.Request, []byte("writ-any-other"))

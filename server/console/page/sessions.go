@@ -97,7 +97,8 @@ func (c *sessionsContent) holding() h.Node {
 	case len(c.Rows) > 0:
 		return h.Group{
 			h.Table(h.Class("stacked sessions"), piece.LabelledBy("sessions"),
-				piece.Head(piece.Columns("State", "Who", "What", "Cluster", "Time", "Session"), piece.HiddenColumn("Ask")), h.TBody(piece.Each(c.Rows, (*sessionRow).html))),
+				piece.Head(piece.Columns("State", "Who", "What", "Cluster", "Time", "Session"), piece.HiddenColumn("Ask")),
+				h.TBody(piece.Each(c.Rows, (*sessionRow).html))),
 			c.links(),
 		}
 	case c.Filtered && c.All > 0:
@@ -176,20 +177,32 @@ var sessionMarks = []struct {
 	mark  piece.Mark
 	many  string
 }{
-	{console.SessionHolds, piece.Mark{Class: "allow", Icon: "check", Word: "holds now"}, "hold now"}, {console.SessionBegins, piece.Mark{Class: "rate", Icon: "clock", Word: "begins later"}, "begin later"},
-	{console.SessionRefused, piece.Mark{Class: "warn", Icon: "cross", Word: "not valid"}, "not valid"}, {console.SessionEnded, piece.Mark{Class: "none", Icon: "minus", Word: "ended"}, "ended"},
+	{console.SessionHolds, piece.Mark{Class: "allow", Icon: "check", Word: "holds now"}, "hold now"},
+	{console.SessionBegins, piece.Mark{Class: "rate", Icon: "clock", Word: "begins later"}, "begin later"},
+	{console.SessionRefused, piece.Mark{Class: "warn", Icon: "cross", Word: "not valid"}, "not valid"},
+	{console.SessionEnded, piece.Mark{Class: "none", Icon: "minus", Word: "ended"}, "ended"},
 }
 
 // emergency is the view of sessions and escalations.
 func emergency(ctx context.Context, q *question) (frame, error) {
-	asked := console.SessionsQuery{User: q.value("user"), Cluster: q.value("cluster"), State: q.value("state"), After: q.value("after")}
+	asked := console.SessionsQuery{
+		User:    q.value("user"),
+		Cluster: q.value("cluster"),
+		State:   q.value("state"),
+		After:   q.value("after"),
+	}
 	found, err := q.Sessions(ctx, q.caller, asked)
 	if err != nil {
 		return frame{}, err
 	}
 	c := sessionsContent{
-		User: asked.User, Cluster: asked.Cluster, Filtered: asked.User+asked.Cluster+asked.State != "", Total: found.Total, EndSoon: found.EndSoon,
-		At: instant(found.At), States: []piece.Option{{Word: "any", Selected: asked.State == ""}},
+		User:     asked.User,
+		Cluster:  asked.Cluster,
+		Filtered: asked.User+asked.Cluster+asked.State != "",
+		Total:    found.Total,
+		EndSoon:  found.EndSoon,
+		At:       instant(found.At),
+		States:   []piece.Option{{Word: "any", Selected: asked.State == ""}},
 	}
 	for _, s := range sessionMarks {
 		c.States = append(c.States, piece.Option{Value: s.state, Word: s.mark.Word, Selected: s.state == asked.State})
@@ -209,7 +222,12 @@ func emergency(ctx context.Context, q *question) (frame, error) {
 	for i := range found.Escalations[:len(found.Escalations)-c.More] {
 		c.Escalations = append(c.Escalations, rowOfEscalation(&found.Escalations[i]))
 	}
-	return frame{Title: "Sessions", Lead: "Emergency access: who holds what until when, and who could get it.", Live: "revision", Content: &c}, nil
+	return frame{
+		Title:   "Sessions",
+		Lead:    "Emergency access: who holds what until when, and who could get it.",
+		Live:    "revision",
+		Content: &c,
+	}, nil
 }
 
 func rowOfSession(s *console.Session, now time.Time) sessionRow {

@@ -95,7 +95,9 @@ func (c *subjectContent) bound() h.Node {
 	switch {
 	case len(c.Bindings) > 0:
 		return h.Group{
-			h.Table(h.Class("stacked held"), h.Aria("label", "Bindings"), piece.Head(piece.Columns("Role", "Permits", "In", "Through", "Binding")), h.TBody(piece.Each(c.Bindings, c.binding))),
+			h.Table(h.Class("stacked held"), h.Aria("label", "Bindings"),
+				piece.Head(piece.Columns("Role", "Permits", "In", "Through", "Binding")),
+				h.TBody(piece.Each(c.Bindings, c.binding))),
 			c.links(),
 		}
 	case c.Self:
@@ -170,10 +172,13 @@ func (c *roleContent) html() h.Node {
 
 // found is the rules of the role, and who holds it.
 func (c *roleContent) found() h.Node {
-	rules, holders := piece.P("empty", h.Text("The role has no rules: who holds it may do nothing by it.")), piece.P("empty", h.Text("No binding refers to this role. Bind it to a subject, or remove it."))
+	rules := piece.P("empty", h.Text("The role has no rules: who holds it may do nothing by it."))
+	holders := piece.P("empty", h.Text("No binding refers to this role. Bind it to a subject, or remove it."))
 	if len(c.Rules) > 0 {
 		rules = h.Group{
-			h.Table(h.Class("stacked rules"), h.Aria("label", "Rules"), piece.Head(piece.Columns("Verbs", "On", "Line"), piece.NumberColumn("Decided")), h.TBody(piece.Each(c.Rules, roleRule))),
+			h.Table(h.Class("stacked rules"), h.Aria("label", "Rules"),
+				piece.Head(piece.Columns("Verbs", "On", "Line"), piece.NumberColumn("Decided")),
+				h.TBody(piece.Each(c.Rules, roleRule))),
 			h.If(c.MoreRules > 0, piece.P("muted", h.Text("and "+piece.Plural(c.MoreRules, "rule")+" more, in its document."))),
 		}
 	}

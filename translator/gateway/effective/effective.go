@@ -238,7 +238,8 @@ func (v *view) findGateway(target Target) (*Effective, error) {
 		if number != every {
 			section = object.Listeners[number].Name
 		}
-		v.enterConditions(out.PolicyConditions, v.attached[tables.TargetName(tables.KindGateway, object.Namespace, object.Name, section)])
+		name := tables.TargetName(tables.KindGateway, object.Namespace, object.Name, section)
+		v.enterConditions(out.PolicyConditions, v.attached[name])
 	}
 	return out, nil
 }

@@ -132,7 +132,9 @@ func (v *view) route(t Target) (route, rule int, err error) {
 // gateway returns the indexes of a gateway and a listener; the listener is every if the
 // target has no section. It returns an *Error if one of them does not exist.
 func (v *view) gateway(t Target) (gateway, listener int, err error) {
-	gateway = slices.IndexFunc(v.g.Gateways, func(o tables.GatewayObject) bool { return o.Namespace == t.Namespace && o.Name == t.Name })
+	gateway = slices.IndexFunc(v.g.Gateways, func(o tables.GatewayObject) bool {
+		return o.Namespace == t.Namespace && o.Name == t.Name
+	})
 	if gateway < 0 {
 		return 0, 0, v.notFound(t)
 	}
