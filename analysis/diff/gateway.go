@@ -86,10 +86,18 @@ func (c *comparison) tryPath(k *class, x, y *pathState, names, constants []strin
 	}
 }
 
-// gatewayVariants returns a request without identity, and with each constant as the value
-// of each name that conditions read, in the identity and in headers.
+// gatewayVariants returns a request without identity, one for each constant that is a path, and with
+// each constant as the value of each name that conditions read, in the identity and in headers.
 func gatewayVariants(base map[string]any, names, constants []string) []map[string]any {
-	out := []map[string]any{base, statement.With(base, "auth", map[string]any{"identity": map[string]any{"sub": statement.OtherWord}})}
+	other := map[string]any{"identity": map[string]any{"sub": statement.OtherWord}}
+	out := []map[string]any{base, statement.With(base, "auth", other)}
+	for _, value := range constants {
+		if strings.HasPrefix(value, "/") {
+			request, _ := base["request"].(map[string]any)
+			there := statement.With(base, "request", statement.With(request, "path", value))
+			out = append(out, there, statement.With(there, "auth", other))
+		}
+	}
 	for _, name := range append(names, "sub") {
 		for _, value := range append(slices.Clone(constants), statement.OtherWord) {
 			out = append(out,
@@ -99,7 +107,7 @@ func gatewayVariants(base map[string]any, names, constants []string) []map[strin
 			headers := maps.Clone(request["headers"].(map[string]any))
 			headers[strings.ToLower(name)] = value
 			changed := statement.With(base, "request", statement.With(request, "headers", headers))
-			out = append(out, changed, statement.With(changed, "auth", map[string]any{"identity": map[string]any{"sub": statement.OtherWord}}))
+			out = append(out, changed, statement.With(changed, "auth", other))
 		}
 	}
 	for _, value := range constants {

@@ -59,3 +59,24 @@ func TestOrderOfPaths(t *testing.T) {
 		})
 	}
 }
+
+// A condition that leaves out one path has a witness when it comes or goes.
+func TestPathsOfConditionsHaveWitnesses(t *testing.T) {
+	documents := func(when string) []string {
+		return []string{
+			"{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: edge, namespace: net}, spec: {gatewayClassName: any," +
+				" listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]}}",
+			"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: api, namespace: books}, spec: {parentRefs: [{name: edge, namespace: net}]," +
+				" rules: [{name: all}]}}",
+			"{apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: w, namespace: books}, spec: {targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: api}," +
+				" rules: {authorization: {who: {" + when + "patternMatching: {patterns: [{selector: auth.identity.group, operator: eq, value: editors}]}}}}}}",
+		}
+	}
+	const when = "when: [{selector: request.path, operator: neq, value: /health}], "
+	for name, sides := range map[string][2][]string{"goes": {documents(when), documents("")}, "comes": {documents(""), documents(when)}} {
+		report := compare(t, sides[0], sides[1])
+		if len(report.Classes) != 1 || len(report.Classes[0].Transitions) == 0 {
+			t.Errorf("%s: got %+v, want one class with a transition", name, report.Classes)
+		}
+	}
+}
