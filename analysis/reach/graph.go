@@ -284,7 +284,7 @@ func (x *expansion) verdict(t target, anyName bool, facts map[string]any) verdic
 		return verdict{class: never}
 	}
 	if x.isLike {
-		w.answers[asked] = v
+		w.keep(asked, v)
 	}
 	return v
 }

@@ -35,6 +35,17 @@ func newMemory() *memory {
 	}
 }
 
+// maxAnswers bounds the memory of answers: about 100 MB. Few documents lead to as many.
+const maxAnswers = 500_000
+
+// keep keeps an answer, in place of all if there are too many.
+func (m *memory) keep(a asked, v verdict) {
+	if len(m.answers) == maxAnswers {
+		clear(m.answers)
+	}
+	m.answers[a] = v
+}
+
 // namesOf returns the names of objects that the condition of a statement tells apart.
 func (w *world) namesOf(s *statement.Statement) []string {
 	found, known := w.names[s.Condition]

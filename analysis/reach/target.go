@@ -231,17 +231,28 @@ func restrict(object map[string]any, r *tables.Restrictions) {
 	}
 }
 
-// verbsOf returns the verbs of a rule of Origin. Where it negates some, a request for "*" is for
-// more than the rule has, and the verbs of Origin and Kubernetes stand for the others.
+// verbsOf returns the verbs of a rule of Origin. Where it negates some, or is about fields, a request
+// for "*" is for more than the rule has, and the verbs of Origin and Kubernetes stand for the others.
 func verbsOf(o *tables.OriginRule) []string {
-	if len(o.NotVerbs) == 0 {
+	isOfFields := o.Restrictions != nil && len(o.Restrictions.Fields) > 0
+	if len(o.NotVerbs) == 0 && !isOfFields {
 		return o.Verbs
 	}
 	verbs := slices.Clone(o.Verbs)
 	if slices.Contains(verbs, "*") {
 		verbs = append(verbs, vocabulary.AnyVerbs...)
 	}
-	return elements.Filter(tables.Once(verbs), func(verb string) bool { return rule.MatchesVerb(o, verb, "") })
+	return elements.Filter(tables.Once(verbs), func(verb string) bool {
+		return rule.MatchesVerb(o, verb, "") && (!isOfFields || hasFields(verb))
+	})
+}
+
+// hasFields reports whether fieldsMutatable may hold for requests of a verb: for those that read,
+// and those that change fields.
+func hasFields(verb string) bool {
+	return slices.ContainsFunc(rule.Carried(verb, ""), func(carried string) bool {
+		return slices.Contains([]string{"get", "list", "watch", "create", "update"}, carried)
+	})
 }
 
 // someKinds stand for the kinds of a rule that has all but some.
