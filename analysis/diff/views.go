@@ -258,7 +258,7 @@ func (c *comparison) itemsOf(name string, all []*statement.Statement) []map[stri
 	for _, s := range all {
 		entries := s.VisibilityRule().Entries
 		if e := entries["namespaces"]; e != nil {
-			addCriteria(&v.namespaces, &e.Names)
+			v.namespaces.AddCriteria(&e.Names)
 			v.namespaceCriteria = append(v.namespaceCriteria, &e.Names)
 		}
 		if e := entries[name]; e != nil {
@@ -271,8 +271,8 @@ func (c *comparison) itemsOf(name string, all []*statement.Statement) []map[stri
 
 // add adds the criteria of an entry.
 func (v *itemValues) add(e *tables.VisibilityEntry) {
-	addCriteria(&v.names, &e.Names)
-	addCriteria(&v.namespaces, &e.Namespaces)
+	v.names.AddCriteria(&e.Names)
+	v.namespaces.AddCriteria(&e.Namespaces)
 	v.nameCriteria, v.namespaceCriteria = append(v.nameCriteria, &e.Names), append(v.namespaceCriteria, &e.Namespaces)
 	for _, labels := range []map[string]string{e.Labels, e.HideByLabels} {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -287,19 +287,8 @@ func (v *itemValues) add(e *tables.VisibilityEntry) {
 			v.fields[field] = new(statement.List)
 		}
 		criteria := e.Fields[field]
-		addCriteria(v.fields[field], &criteria)
+		v.fields[field].AddCriteria(&criteria)
 		v.fieldCriteria[field] = append(v.fieldCriteria[field], &criteria)
-	}
-}
-
-func addCriteria(to *statement.List, c *tables.Criteria) {
-	for _, values := range []*tables.Values{&c.Allowed, &c.Denied} {
-		to.Add(slices.Sorted(maps.Keys(values.Literals))...)
-		for _, g := range values.Patterns {
-			if text, err := g.MarshalText(); err == nil {
-				to.Patterns = append(to.Patterns, string(text))
-			}
-		}
 	}
 }
 

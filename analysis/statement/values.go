@@ -52,6 +52,18 @@ func (l *List) Add(values ...string) {
 	}
 }
 
+// AddCriteria adds the literals and the patterns of criteria.
+func (l *List) AddCriteria(c *tables.Criteria) {
+	for _, values := range []*tables.Values{&c.Allowed, &c.Denied} {
+		l.Add(slices.Sorted(maps.Keys(values.Literals))...)
+		for _, g := range values.Patterns {
+			if text, err := g.MarshalText(); err == nil {
+				l.Patterns = append(l.Patterns, string(text))
+			}
+		}
+	}
+}
+
 // IsCut reports whether a region of the patterns may have no value.
 func (l *List) IsCut() bool { return l.cut }
 

@@ -92,13 +92,8 @@ func (t *criteriaOf) class(v *assertion.Value) {
 // criteria adds the criteria of an entry.
 func (t *criteriaOf) criteria(list ...*tables.Criteria) {
 	for _, c := range list {
+		t.list.AddCriteria(c)
 		for _, v := range []*tables.Values{&c.Allowed, &c.Denied} {
-			t.list.Add(slices.Sorted(maps.Keys(v.Literals))...)
-			for _, g := range v.Patterns {
-				if text, err := g.MarshalText(); err == nil {
-					t.list.Patterns = append(t.list.Patterns, string(text))
-				}
-			}
 			if !v.IsEmpty() {
 				t.tests = append(t.tests, v.Has)
 			}

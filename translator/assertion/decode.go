@@ -4,10 +4,8 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -447,7 +445,7 @@ func (o *one) time() {
 	case n == nil:
 	case n.Type == syntax.Mapping:
 		c := o.c.Mapping("at")
-		o.a.Time = Time{Interval: true, From: instant(c, "from"), To: instant(c, "to")}
+		o.a.Time = Time{Interval: true, From: c.Instant("from"), To: c.Instant("to")}
 		if from, to := o.a.Time.From, o.a.Time.To; from != nil && to != nil && from.After(*to) {
 			c.Fail(c.Value("from"), diag.BadValue, "", "from is later than to")
 		}
@@ -458,19 +456,6 @@ func (o *one) time() {
 	case o.isText(n, "at") && o.CheckOneOf(n, "at", "now", "any"):
 		o.a.Time.Any = n.Value == "any"
 	}
-}
-
-func instant(c *syntax.Cursor, name string) *time.Time {
-	n := c.Text(name)
-	if n == nil {
-		return nil
-	}
-	at, err := dates.Parse(n.Value)
-	if err != nil {
-		c.Fail(n, diag.BadValue, dates.Hint, "%s %s %s", name, syntax.Quote(n.Value), err)
-		return nil
-	}
-	return &at
 }
 
 func (o *one) exceptions() {
@@ -494,7 +479,7 @@ func (o *one) exceptions() {
 		}
 		e.Of = o.classes(c, "of", o.a.Form == Implies)
 		if c.Required("until") != nil {
-			if at := instant(c, "until"); at != nil {
+			if at := c.Instant("until"); at != nil {
 				e.Until = *at
 			}
 		}

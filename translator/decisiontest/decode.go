@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"time"
 
-	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -62,7 +61,7 @@ func decodeDecisionSpec(d *syntax.Decoder, c *syntax.Cursor, t *DecisionTest) {
 	if point := c.Required("point"); point != nil {
 		t.Point, t.PointAt = point.Value, d.At(point)
 	}
-	t.Now = decodeNow(c)
+	t.Now = c.Instant("now")
 	cases := c.RequiredList("cases")
 	for _, n := range cases {
 		t.Cases = append(t.Cases, decodeDecisionCase(d, n, t.Point))
@@ -77,27 +76,13 @@ func decodeDecisionCase(d *syntax.Decoder, n *syntax.Node, point string) Decisio
 		return out
 	}
 	out.Name = c.Required("name").Text()
-	out.Now = decodeNow(c)
+	out.Now = c.Instant("now")
 	out.Request, out.Expect = decodeObject(d, c, "request"), decodeObject(d, c, "expect")
 	if n, known := c.Value("expect"), decisions[point]; n != nil && known != nil {
 		checkExpected(c, "a decision at the point "+point, n, known)
 	}
 	c.Done()
 	return out
-}
-
-// decodeNow returns the time of a test or of a case, nil without one.
-func decodeNow(c *syntax.Cursor) *time.Time {
-	n := c.Text("now")
-	if n == nil {
-		return nil
-	}
-	at, err := dates.Parse(n.Value)
-	if err != nil {
-		c.Fail(n, diag.BadValue, dates.Hint, "now %s %s", syntax.Quote(n.Value), err)
-		return nil
-	}
-	return &at
 }
 
 // decodeObject returns a required mapping as JSON.

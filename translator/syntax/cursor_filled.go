@@ -2,7 +2,9 @@ package syntax
 
 import (
 	"strings"
+	"time"
 
+	"github.com/writ-policy/writ/translator/dates"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -138,6 +140,20 @@ func (c *Cursor) Integer(name string, least, most int) (value int, at *Node) {
 		return 0, nil
 	}
 	return value, n
+}
+
+// Instant returns the time that a field has, nil without one or after a mistake.
+func (c *Cursor) Instant(name string) *time.Time {
+	n := c.Text(name)
+	if n == nil {
+		return nil
+	}
+	at, err := dates.Parse(n.Value)
+	if err != nil {
+		c.Fail(n, diag.BadValue, dates.Hint, "%s %s %s", name, Quote(n.Value), err)
+		return nil
+	}
+	return &at
 }
 
 // Skip accepts fields without reading them.
