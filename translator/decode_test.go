@@ -54,7 +54,7 @@ metadata:
   labels: {a: b}
 aggregationRule:
   clusterRoleSelectors:
-  - matchLabels: {z: "1", y: "2"}
+  - matchLabels: {z: "1", x: "2"}
     matchExpressions: [{key: k, operator: NotIn, values: [v]}]
 rules:
 - {apiGroups: ["", apps], resources: [pods], verbs: [get], resourceNames: [n]}
@@ -68,7 +68,7 @@ rules:
 	same(t, "labels", r.Labels, map[string]string{"a": "b"})
 	same(t, "aggregated", r.Aggregation != nil, true)
 	same(t, "selectors", r.Aggregation.Selectors[0].Requirements, []syntax.Requirement{
-		{Key: "y", Operator: "In", Values: []string{"2"}},
+		{Key: "x", Operator: "In", Values: []string{"2"}},
 		{Key: "z", Operator: "In", Values: []string{"1"}},
 		{Key: "k", Operator: "NotIn", Values: []string{"v"}},
 	})
