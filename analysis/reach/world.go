@@ -246,8 +246,17 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 		}
 		return v, nil
 	}
+	best, err := w.best(ctx, i, t, tables.Once(names), denials, stated)
+	if err == nil && hasKey {
+		w.known[key] = best
+	}
+	return best, err
+}
+
+// best returns the surest answer to a target with one of the names.
+func (w *world) best(ctx context.Context, i *Identity, t target, names []string, denials []*statement.Statement, stated map[string]any) (verdict, error) {
 	best := verdict{class: never}
-	for _, name := range tables.Once(names) {
+	for _, name := range names {
 		t.name = name
 		v, err := w.ask(ctx, i, &t, denials, stated)
 		if err != nil {
@@ -259,9 +268,6 @@ func (w *world) allowedAlone(ctx context.Context, i *Identity, held []*statement
 		if best.class == Certain {
 			break
 		}
-	}
-	if hasKey {
-		w.known[key] = best
 	}
 	return best, nil
 }

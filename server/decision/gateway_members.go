@@ -118,15 +118,12 @@ func (m *GatewayMembers) readObject(at int, attribute Attribute) bool {
 		if !value.isOf(itsType) {
 			return false
 		}
-		switch text, _ := value.Text(); member {
-		case RouteKind:
-			if text != "" && text != "HTTPRoute" && text != "GRPCRoute" {
-				return false
-			}
-		case GatewayNamespace, GatewayName, RouteNamespace, RouteName:
-			if text != "" {
-				named++
-			}
+		text, _ := value.Text()
+		if member == RouteKind && text != "" && text != "HTTPRoute" && text != "GRPCRoute" {
+			return false
+		}
+		if text != "" && (name == "namespace" || name == "name") {
+			named++
 		}
 		m.members[member] = value
 	}
@@ -156,6 +153,7 @@ func (m *GatewayMembers) Query() string {
 
 func (a Attribute) isOf(t memberType) bool {
 	switch t {
+	case anyType:
 	case textType:
 		_, isText := a.Text()
 		return isText

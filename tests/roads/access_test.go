@@ -3,6 +3,7 @@ package roads
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -201,9 +202,7 @@ func (s *site) review(r oracle.Request) {
 	}
 	r.Tenant, r.Fields, r.Labels, r.NamespaceLabels, r.Pod, r.PodError, r.Attributes = tenant, nil, nil, nil, nil, "", nil
 	extra := map[string][]string{}
-	for key, values := range r.Extra {
-		extra[key] = values
-	}
+	maps.Copy(extra, r.Extra)
 	for key, value := range map[string]string{"writ.dev/session": r.Session, "writ.dev/escalation": r.Escalation} {
 		if value != "" {
 			extra[key] = []string{value}

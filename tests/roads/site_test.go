@@ -360,14 +360,3 @@ func with(object map[string]any, changes map[string]any) map[string]any {
 	}
 	return out
 }
-
-// join returns the files of several directories in one.
-func join(directories map[string]map[string]string) map[string]string {
-	out := make(map[string]string)
-	for name, files := range directories {
-		for path, content := range files {
-			out[fmt.Sprintf("%s/%s", name, path)] = content
-		}
-	}
-	return out
-}

@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -173,6 +174,23 @@ func TestCountsOfManyGoroutines(t *testing.T) {
 	}
 	if read := s.explorer.rates.meter.read(); read.outcomes[decision.Allow] != goroutines*each || read.hits != goroutines*each {
 		t.Errorf("got %v", read.outcomes)
+	}
+}
+
+// An entry that is written late is not kept in the place of a newer one.
+func TestEntriesThatAreWrittenLate(t *testing.T) {
+	r := newRecorder(2)
+	for _, id := range []uint64{1, 4, 3, 2} {
+		r.keep(&console.Entry{ID: id})
+	}
+	r.next.Store(4)
+	var got []uint64
+	r.each(0, func(e *console.Entry) bool {
+		got = append(got, e.ID)
+		return true
+	})
+	if want := []uint64{4, 3}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

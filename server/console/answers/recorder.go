@@ -55,8 +55,19 @@ func (r *recorder) record(o *decision.Observation, now func() time.Time) *consol
 		Microseconds: micros(o.Took), Cached: o.Cached, Revision: o.Revision,
 	}
 	e.ID = r.next.Add(1)
-	r.entries[(e.ID-1)%uint64(len(r.entries))].Store(e)
+	r.keep(e)
 	return e
+}
+
+// keep puts an entry into its slot, unless a goroutine that was faster has put a newer one there.
+func (r *recorder) keep(e *console.Entry) {
+	slot := &r.entries[(e.ID-1)%uint64(len(r.entries))]
+	for {
+		old := slot.Load()
+		if old != nil && old.ID > e.ID || slot.CompareAndSwap(old, e) {
+			return
+		}
+	}
 }
 
 // withoutPod returns a request without its pod, which may hold secrets and is long, and whether
