@@ -113,12 +113,7 @@ func FuzzCheck(f *testing.F) {
 			}
 			return
 		}
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.UseNumber()
-		var want any
-		if err := decoder.Decode(&want); err != nil {
-			t.Fatalf("%q: accepted: %v", data, err)
-		}
+		want := decoded(t, data)
 		if got := ValueOf(string(data)).Any(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q: got %#v, want %#v", data, got, want)
 		}
@@ -151,4 +146,15 @@ func BenchmarkCheck(b *testing.B) {
 			member.Text()
 		}
 	}
+}
+
+// decoded returns a text that was accepted as encoding/json decodes it.
+func decoded(t *testing.T, data []byte) (value any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		t.Fatalf("%q: accepted: %v", data, err)
+	}
+	return value
 }

@@ -69,7 +69,8 @@ func (m *Matched) appendPolicy(b []byte) []byte {
 // Input returns the text of the request that r was read from, with the labels of its cluster if
 // they were added: who decides it again knows other clusters, or none.
 func (r *VisibilityRequest) Input(request Value) []byte {
-	if r.Cluster.Labels == nil || hasLabels(request) {
+	hasLabels := !request.Member("cluster").Member("labels").IsNull()
+	if r.Cluster.Labels == nil || hasLabels {
 		return request.Bytes()
 	}
 	b, position := []byte{'{'}, 0
@@ -83,21 +84,6 @@ func (r *VisibilityRequest) Input(request Value) []byte {
 		}
 	}
 	return append(b, '}')
-}
-
-// hasLabels reports whether a request states the labels of its cluster.
-func hasLabels(request Value) bool {
-	for key, cluster := range request.Members() {
-		if key != "cluster" {
-			continue
-		}
-		for key, labels := range cluster.Members() {
-			if key == "labels" {
-				return !labels.IsNull()
-			}
-		}
-	}
-	return false
 }
 
 func appendCluster(b []byte, cluster Value, labels map[string]string) []byte {

@@ -184,18 +184,25 @@ func textOf(n *html.Node) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// sameInBatches asks for several decisions at once: in a body, and one a line.
-func (s *site) sameInBatches(point string, asked []map[string]any) {
+// decideEach returns the decisions of requests, and the requests one a line.
+func (s *site) decideEach(point string, asked []map[string]any) (want []any, lines []byte) {
 	s.Helper()
-	want, lines := []any{}, new(bytes.Buffer)
+	want = []any{}
 	for _, q := range asked {
 		d, _ := s.decide(point, q)
 		want = append(want, d)
-		lines.Write(append(encode(q), '\n'))
+		lines = append(append(lines, encode(q)...), '\n')
 	}
+	return want, lines
+}
+
+// sameInBatches asks for several decisions at once: in a body, and one a line.
+func (s *site) sameInBatches(point string, asked []map[string]any) {
+	s.Helper()
+	want, lines := s.decideEach(point, asked)
 	batch := members(s.ask("/v1/decisions/"+point+"/batch", map[string]any{"requests": asked}))
 	s.same(point+" batch", asked, batch["decisions"], any(want))
-	status, text := s.send("POST", s.kept+"/v1/decisions/"+point+"/batch", "application/x-ndjson", lines.Bytes())
+	status, text := s.send("POST", s.kept+"/v1/decisions/"+point+"/batch", "application/x-ndjson", lines)
 	if status != http.StatusOK {
 		s.Fatalf("got %d %s", status, text)
 	}
@@ -214,13 +221,8 @@ func (s *site) decodeLines(text []byte) any {
 // sameOnCommandLine decides requests by writ eval, of the documents of the directory.
 func (s *site) sameOnCommandLine(point string, asked []map[string]any) {
 	s.Helper()
-	want, lines := []any{}, new(bytes.Buffer)
-	for _, q := range asked {
-		d, _ := s.decide(point, q)
-		want = append(want, d)
-		lines.Write(append(encode(q), '\n'))
-	}
-	s.same(point+" command line", asked, s.eval(lines.Bytes(), "--point", point), any(want))
+	want, lines := s.decideEach(point, asked)
+	s.same(point+" command line", asked, s.eval(lines, "--point", point), any(want))
 }
 
 // eval returns the lines that writ eval writes, by the documents of the directory.
