@@ -125,6 +125,7 @@ var (
 	inlineScript = regexp.MustCompile(`<script>|\son[a-z]+=|javascript:`)
 	fields       = regexp.MustCompile(`<(?:input|textarea|select)\b[^>]*>`)
 	identifier   = regexp.MustCompile(`\sid="([^"]*)"`)
+	completed    = regexp.MustCompile(`<input\b[^>]*\slist="([^"]*)"`)
 )
 
 func faults(document string) []string {
@@ -151,6 +152,11 @@ func faults(document string) []string {
 			found = append(found, "a field has no label: "+field)
 		}
 	}
+	for _, list := range completed.FindAllStringSubmatchIndex(document, -1) {
+		if id := document[list[2]:list[3]]; !strings.Contains(document[:list[0]], `<datalist id="`+id+`"`) {
+			found = append(found, "a field stands before its list, or without one: "+id)
+		}
+	}
 	seen := make(map[string]bool)
 	for _, id := range identifier.FindAllStringSubmatch(document, -1) {
 		if seen[id[1]] {
@@ -173,6 +179,7 @@ func TestFaults(t *testing.T) {
 		{"a script", sound + `<script>x()</script>`, "a script is inline"},
 		{"a field without a label", sound + `<input id="b">`, `a field has no label: <input id="b">`},
 		{"an id twice", sound + `<p id="a">`, "an id stands twice: a"},
+		{"a list after its field", sound + `<label for="b"></label><input id="b" list="l"><datalist id="l"></datalist>`, "a field stands before its list, or without one: l"},
 		{"two headings", sound + `<h1>`, "<h1 must stand once"},
 	} {
 		if found := faults(tt.document); len(found) != 1 || found[0] != tt.want {

@@ -30,10 +30,12 @@ func (in *Input) control() h.Node {
 		return h.Textarea(h.ID("f-"+in.Key), h.Name(in.Key), h.Rows("3"), Verbatim, in.described(), h.Text(in.Value))
 	}
 	completed := in.Names != "" || len(in.Options) > 0
+	// The list is first: a browser that pauses between the two takes a field without its list for
+	// one that is not completed, and tells screen readers so for as long as the view is shown.
 	return h.Group{
+		h.If(completed, h.DataList(h.ID("l-"+in.Key), Each(in.Options, func(option *string) h.Node { return h.Option(h.Value(*option)) }))),
 		h.Input(h.ID("f-"+in.Key), h.Name(in.Key), h.Value(in.Value), h.AutoComplete("off"), Verbatim, h.If(in.ReadOnly, h.ReadOnly()),
 			h.If(completed, h.List("l-"+in.Key)), h.If(in.Names != "", h.Data("names", in.Names)), in.described()),
-		h.If(completed, h.DataList(h.ID("l-"+in.Key), Each(in.Options, func(option *string) h.Node { return h.Option(h.Value(*option)) }))),
 	}
 }
 
