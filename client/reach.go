@@ -44,9 +44,11 @@ type Reach struct {
 type ReachPath struct {
 	From ReachIdentity `json:"from"`
 	To   string        `json:"to"`
-	// Class is that of the worst hop: certain, assumed or possible.
+	// Class is certain, assumed or possible: that of the worst hop, or possible with a Why.
 	Class string     `json:"class"`
 	Hops  []ReachHop `json:"hops"`
+	// Why is on what it depends whether who the last hop leads to has all of a role.
+	Why []string `json:"why,omitempty"`
 }
 
 // ReachIdentity is who a request says it is.

@@ -116,7 +116,7 @@ func (g *graph) connect() {
 func (s *search) open(from []start, hops int) []start {
 	isOpen := make([]bool, len(from))
 	for i := range s.goals {
-		at := s.nodesAt(i)
+		at := s.nodesAt(i, Certain)
 		if len(at) == 0 {
 			return from
 		}

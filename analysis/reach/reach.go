@@ -157,14 +157,20 @@ func (s *search) isAtAll(n *node) bool {
 	return !slices.ContainsFunc(s.goals, func(x goal) bool { return !x.reached(n) })
 }
 
-// nodesAt returns the nodes that are at a goal.
-func (s *search) nodesAt(goal int) []*node {
-	return elements.Filter(s.order, func(n *node) bool { return s.goals[goal].reached(n) })
+// nodesAt returns the nodes that are at a goal, with how certain that is: of a class or better.
+func (s *search) nodesAt(goal int, worst Class) map[*node]Class {
+	at := make(map[*node]Class)
+	for _, n := range s.order {
+		if class, _ := s.goals[goal].classAt(n); class <= worst {
+			at[n] = class
+		}
+	}
+	return at
 }
 
 // towards returns the distances of all nodes to a goal, by class; nil if no node is there.
 func (s *search) towards(goal int) (out []*distances) {
-	at := s.nodesAt(goal)
+	at := s.nodesAt(goal, s.o.Class)
 	if len(at) == 0 {
 		return nil
 	}

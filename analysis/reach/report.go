@@ -34,6 +34,8 @@ type Path struct {
 	To    string    `json:"to"`
 	Class Class     `json:"class"`
 	Hops  []Hop     `json:"hops"`
+	// Why is on what it depends whether who the last hop leads to has all of a role.
+	Why []string `json:"why,omitempty"`
 
 	// Subject is the subject as it was asked for.
 	Subject string `json:"-"`
@@ -137,6 +139,7 @@ func (g *graph) path(ctx context.Context, s start, to *goal, arcs []arc) (*Path,
 			}
 		}
 	}
+	_, p.Why = to.classAt(&node{identity: as, world: w})
 	if r := to.request(); r != nil && !as.sink {
 		if found, _ := w.decisive(as.request(r), as.Principals()); found != nil && found.Effect == statement.OutcomeAllow {
 			held := w.grantOf(&found.Documents[0])

@@ -14,8 +14,9 @@ const unreached = 1 << 30
 // distances are how many hops of one class or better it takes from each node to a goal, by the
 // number of changes that they may make.
 type distances struct {
-	changes int   // most changes of a path
-	hops    []int // by the number of a node, then by that of changes
+	changes int             // most changes of a path
+	hops    []int           // by the number of a node, then by that of changes
+	at      map[*node]Class // the nodes at the goal, and how certain that is
 }
 
 // of returns the distance of a node from which so many changes may be made.
@@ -35,9 +36,9 @@ type place struct {
 	changes int
 }
 
-// distances returns the distances to a goal that some nodes are at.
-func (g *graph) distances(at []*node, class Class) *distances {
-	out := &distances{changes: 0}
+// distances returns the distances to a goal that some nodes are at, each with a class.
+func (g *graph) distances(at map[*node]Class, class Class) *distances {
+	out := &distances{at: at}
 	if g.hasChanges {
 		out.changes = g.o.MaxChanges
 	}
@@ -53,7 +54,10 @@ func (g *graph) distances(at []*node, class Class) *distances {
 			*list = append(*list, place{n, changes})
 		}
 	}
-	for _, n := range at {
+	for n, certainty := range at {
+		if certainty > class {
+			continue
+		}
 		for changes := range out.changes + 1 {
 			reach(n, changes, 0, &near)
 		}
@@ -224,7 +228,7 @@ func routesOf(from *node, d *distances, class Class, most, maxHops, maxWalks int
 			return out, true
 		}
 		if d.of(w.at, w.left) == 0 && w.at.identity != nil {
-			if w.worst == class {
+			if w.worst = max(w.worst, d.at[w.at]); w.worst == class {
 				out = append(out, *w)
 			}
 			continue

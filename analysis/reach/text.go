@@ -91,6 +91,9 @@ func (p *Path) addHops(out *strings.Builder, limit int) {
 			addLine(out, limit, hopIndent, "possible, it depends on: "+diag.Line(strings.Join(h.Why, ", "))+diag.Line(factsText(h.Facts)))
 		}
 	}
+	if len(p.Why) > 0 {
+		addLine(out, limit, hopIndent, "whether it has all of "+diag.Line(p.To)+" depends on: "+diag.Line(strings.Join(p.Why, ", ")))
+	}
 }
 
 // parts returns what a hop asks for, and what that makes of who asks.
@@ -157,6 +160,9 @@ func (r *Report) total() string {
 		seen[pairOf(p)] = true
 		c.subjects[p.Subject] = true
 		c.classes[p.Class]++
+		for _, why := range p.Why {
+			c.why[why] = true
+		}
 		for _, h := range p.Hops {
 			for _, why := range h.Why {
 				c.why[why] = true
@@ -223,12 +229,16 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 
 // Sentence states a path in one line.
 func (p *Path) Sentence() string {
+	open := ""
+	if len(p.Why) > 0 {
+		open = ", depending on " + strings.Join(p.Why, ", ")
+	}
 	if len(p.Hops) == 0 {
-		return p.Subject + " is " + p.To + " by what it holds"
+		return p.Subject + " is " + p.To + " by what it holds" + open
 	}
 	var hops []string
 	for i := range p.Hops {
 		hops = append(hops, p.Hops[i].Text)
 	}
-	return p.Subject + " reaches " + p.To + ", " + p.Class.String() + ": " + strings.Join(hops, "; then ")
+	return p.Subject + " reaches " + p.To + ", " + p.Class.String() + ": " + strings.Join(hops, "; then ") + open
 }

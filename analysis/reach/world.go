@@ -350,23 +350,29 @@ func (w *world) documents(ctx context.Context) (_ statement.Judge, err error) {
 // decisive returns the statement that decides a request, nil for none. exact is false if an
 // opaque one fits too.
 func (w *world) decisive(object map[string]any, principals []string) (found *statement.Statement, exact bool) {
+	exact = true
+	found = w.decisiveIf(object, principals, func(*statement.Statement) bool {
+		exact = false
+		return false
+	})
+	return found, exact
+}
+
+// decisiveIf returns the statement that decides a request if, of the opaque ones that fit it, those
+// hold that holds accepts; nil for none.
+func (w *world) decisiveIf(object map[string]any, principals []string, holds func(*statement.Statement) bool) (found *statement.Statement) {
 	var r statement.Request
 	for _, set := range statement.Setters(object, nil) {
 		set(&r)
 	}
 	r.User, _ = object["user"].(string)
 	r.KeepWords()
-	exact = true
 	goesBefore := func(s *statement.Statement) bool {
 		order := bytes.Compare(s.Rank, found.Rank)
 		return order < 0 || order == 0 && s.Effect == statement.OutcomeDeny && found.Effect != s.Effect
 	}
 	consider := func(s *statement.Statement) {
-		switch {
-		case !s.Fits(&r):
-		case s.Opaque != "":
-			exact = false
-		case found == nil || goesBefore(s):
+		if s.Fits(&r) && (s.Opaque == "" || holds(s)) && (found == nil || goesBefore(s)) {
 			found = s
 		}
 	}
@@ -383,5 +389,5 @@ func (w *world) decisive(object map[string]any, principals []string) (found *sta
 			}
 		}
 	}
-	return found, exact
+	return found
 }

@@ -24,6 +24,8 @@ type ReachPath struct {
 	To   string `json:"to"`
 	// Class is certain, assumed or possible.
 	Class string `json:"class"`
+	// Why is on what it depends whether who the last hop leads to has all of a role.
+	Why []string `json:"why,omitempty"`
 	// Denied is true if denials cut the path.
 	Denied bool       `json:"denied"`
 	Hops   []ReachHop `json:"hops"`

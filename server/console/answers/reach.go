@@ -68,7 +68,7 @@ func reachError(ctx context.Context, err error) error {
 }
 
 func reachPath(p *reach.Path) console.ReachPath {
-	out := console.ReachPath{From: p.Subject, To: p.To, Class: p.Class.String(), Hops: []console.ReachHop{}}
+	out := console.ReachPath{From: p.Subject, To: p.To, Class: p.Class.String(), Why: p.Why, Hops: []console.ReachHop{}}
 	for i := range p.Hops {
 		h := &p.Hops[i]
 		what, result, _ := strings.Cut(h.Text, ": ")

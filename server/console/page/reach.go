@@ -72,14 +72,19 @@ func (p *pathRow) html() h.Node {
 		verb, note = " would reach ", piece.P("small", h.Text("A denial cuts this path. Without it, the path is "+p.Class+"."))
 	case len(p.Rows) == 0:
 		note = h.P(h.Text("It is there already, by what it holds."))
+		if len(p.Why) > 0 {
+			note = nil
+		}
 	}
-	return piece.Card(p.From+" to "+p.To, h.H2(h.Text(p.From+verb+p.To+" "), p.Badge.Pill()), note, h.Ol(h.Class("steps"), piece.Each(p.Rows, (*hopRow).html)))
+	return piece.Card(p.From+" to "+p.To, h.H2(h.Text(p.From+verb+p.To+" "), p.Badge.Pill()), note,
+		h.Ol(h.Class("steps"), piece.Each(p.Rows, (*hopRow).html)), smallList("whether it has all of "+p.To+" depends on: ", p.Why))
+}
+
+func smallList(label string, list []string) h.Node {
+	return h.If(len(list) > 0, piece.P("small muted", h.Text(label+strings.Join(list, ", "))))
 }
 
 func (r *hopRow) html() h.Node {
-	listed := func(label string, list []string) h.Node {
-		return h.If(len(list) > 0, piece.P("small muted", h.Text(label+strings.Join(list, ", "))))
-	}
 	return h.Li(h.ID(r.ID), h.Strong(h.Text(r.What)), h.Text(" "), r.Badge.Pill(), h.Br(), h.Text(r.Result),
 		piece.Each(r.Grants, func(by *console.ReachGrant) h.Node {
 			return piece.P("small muted", h.Text("allowed by "+by.Text+" "), piece.Place(by.Source))
@@ -87,7 +92,7 @@ func (r *hopRow) html() h.Node {
 		piece.Each(r.Denies, func(by *console.ReachGrant) h.Node {
 			return piece.P("small", piece.Span("pill deny", piece.Icon("cross"), h.Text("denied")), h.Text(" by "+by.Text+" "), piece.Place(by.Source))
 		}),
-		listed("assumes: ", r.Assumes), listed("depends on: ", r.Why),
+		smallList("assumes: ", r.Assumes), smallList("depends on: ", r.Why),
 		piece.P("small", piece.Join(" · ", r.Asks, (*piece.Tab).Link)))
 }
 

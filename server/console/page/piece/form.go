@@ -31,7 +31,7 @@ func (in *Input) control() h.Node {
 	}
 	completed := in.Names != "" || len(in.Options) > 0
 	// The list is first: a browser that pauses between the two takes a field without its list for
-	// one that is not completed, and tells screen readers so for as long as the view is shown.
+	// one that is not completed, and screen readers announce it so for as long as the view is shown.
 	return h.Group{
 		h.If(completed, h.DataList(h.ID("l-"+in.Key), Each(in.Options, func(option *string) h.Node { return h.Option(h.Value(*option)) }))),
 		h.Input(h.ID("f-"+in.Key), h.Name(in.Key), h.Value(in.Value), h.AutoComplete("off"), Verbatim, h.If(in.ReadOnly, h.ReadOnly()),
