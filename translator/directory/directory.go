@@ -59,7 +59,7 @@ type Directory struct {
 	// documents are in the order of positions. repeated are the documents with the
 	// identity of an earlier one, which are not in documents.
 	documents, Repeated []syntax.Document
-	byType              map[reflect.Type][]syntax.Document // documents, in the same order
+	byType              map[reflect.Type][][]syntax.Document // parts of documents, in the same order
 	// Changed are the documents added or removed since the previous directory of the
 	// same Names.
 	Changed []syntax.Document
@@ -171,14 +171,14 @@ func (d *Directory) MaySuggest() bool {
 
 // sort groups the documents by their type.
 func (d *Directory) sort() {
-	d.byType = make(map[reflect.Type][]syntax.Document)
+	d.byType = make(map[reflect.Type][][]syntax.Document)
 	for rest := d.documents; len(rest) > 0; {
 		// Documents of the same type are often adjacent.
 		t, n := reflect.TypeOf(rest[0]), 1
 		for n < len(rest) && reflect.TypeOf(rest[n]) == t {
 			n++
 		}
-		d.byType[t] = append(d.byType[t], rest[:n]...)
+		d.byType[t] = append(d.byType[t], rest[:n])
 		rest = rest[n:]
 	}
 }
@@ -186,14 +186,20 @@ func (d *Directory) sort() {
 // DocumentsOf returns the documents of the concrete type D, in the order of
 // positions. The caller owns the list.
 func DocumentsOf[D syntax.Document](d *Directory) []D {
-	documents := d.byType[reflect.TypeFor[D]()]
-	if len(documents) == 0 {
+	parts := d.byType[reflect.TypeFor[D]()]
+	if len(parts) == 0 {
 		return nil
 	}
-	out := make([]D, 0, len(documents))
-	for _, document := range documents {
-		if typed, ok := document.(D); ok {
-			out = append(out, typed)
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
+	out := make([]D, 0, n)
+	for _, part := range parts {
+		for _, document := range part {
+			if typed, ok := document.(D); ok {
+				out = append(out, typed)
+			}
 		}
 	}
 	return out

@@ -87,7 +87,10 @@ type decoder struct {
 	rules  map[ListsKey]*KubernetesLists
 	rule   KubernetesLists // of the rule that is being decoded
 	kept   strings.Builder // the texts that are not shared, until it is full
-	key    string          // of the row that is being decoded
+	// freeTexts and freeRules are room for lists that are not shared.
+	freeTexts []string
+	freeRules []KubernetesRule
+	key       string // of the row that is being decoded
 }
 
 func newDecoder(checked []byte) *decoder {
@@ -193,7 +196,14 @@ func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	for range jsontext.Elements(raw) {
 		n++
 	}
-	to.Set(reflect.MakeSlice(to.Type(), n, n))
+	switch list := to.Addr().Interface().(type) {
+	case *[]string:
+		*list = take(&d.freeTexts, n)
+	case *[]KubernetesRule:
+		*list = take(&d.freeRules, n)
+	default:
+		to.Set(reflect.MakeSlice(to.Type(), n, n))
+	}
 	for i := range n {
 		next := d.tokens.Next()
 		if next.Kind == 'n' && to.Type().Elem().Kind() == reflect.Struct {
@@ -205,6 +215,19 @@ func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	}
 	d.tokens.Next() // the closing bracket
 	return nil
+}
+
+// take returns a list of its own, together with others in one piece of memory.
+func take[T any](free *[]T, n int) []T {
+	if n == 0 || n > valuesTogether/4 {
+		return make([]T, n)
+	}
+	if len(*free) < n {
+		*free = make([]T, valuesTogether)
+	}
+	list := (*free)[:n:n]
+	*free = (*free)[n:]
+	return list
 }
 
 // share returns the lists of an equal rule before, or those of the rule.

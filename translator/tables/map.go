@@ -23,8 +23,8 @@ type Map[V any] struct {
 type piece[V any] struct {
 	rows []row[V]
 
-	mu    sync.Mutex // held to read and make parts
-	parts []part     // the rows as JSON without the surrounding braces; nil until requested
+	mu   sync.Mutex // held to read and set made
+	made part       // the rows as JSON without the surrounding braces; empty until requested
 }
 
 // row is shared between maps: equal pointers are equal values.

@@ -36,48 +36,56 @@ func (m Map[V]) text(out Text) Text {
 	if len(m.pieces) == 0 {
 		return out.with(none)
 	}
-	out.parts = slices.Grow(out.parts, 2*len(m.pieces)+1) // more for nested maps
+	out.parts = slices.Grow(out.parts, 2*len(m.pieces)+1)
 	between := open
 	for _, p := range m.pieces {
 		out = out.with(between)
-		out.parts = append(out.parts, p.json()...)
+		out.parts = append(out.parts, p.json())
 		between = next
 	}
 	return out.with(end)
 }
 
-// json returns the rows as JSON: a line, or the texts of nested maps with theirs.
-func (p *piece[V]) json() []part {
+// json returns the rows as JSON, without the surrounding braces: a line, or lines of nested maps.
+func (p *piece[V]) json() part {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.parts != nil {
-		return p.parts
+	if p.made.made != nil {
+		return p.made
 	}
 	if _, ok := any(p.rows[0].value).(inParts); ok {
-		var out Text
-		for i, r := range p.rows {
-			if i > 0 {
-				out = out.with(comma)
-			}
-			out = any(r.value).(inParts).text(out.with(jsontext.Encode(r.key)).with(colon))
-		}
-		p.parts = slices.Clip(out.parts)
-		return p.parts
+		p.made = p.nested().madeBy(p)
+		return p.made
 	}
 	out := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(out)
 	out.Reset()
 	p.write(out)
 	sum := sha256.Sum256(out.Bytes())
-	p.parts = []part{{made: &made{&sum, out.Len(), p}}}
-	return p.parts
+	p.made = part{made: &made{sum: &sum, length: out.Len(), by: p}}
+	return p.made
+}
+
+// nested returns the rows of a map of maps as a text.
+func (p *piece[V]) nested() (out Text) {
+	for i, r := range p.rows {
+		if i > 0 {
+			out = out.with(comma)
+		}
+		out = any(r.value).(inParts).text(out.with(jsontext.Encode(r.key)).with(colon))
+	}
+	return out
 }
 
 // buffers are for lines of which only the hash is kept.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// write writes the rows as a line of JSON.
+// write writes the rows as JSON.
 func (p *piece[V]) write(out *bytes.Buffer) {
+	if _, ok := any(p.rows[0].value).(inParts); ok {
+		_, _ = p.nested().WriteTo(out) // a buffer has no errors
+		return
+	}
 	for i, r := range p.rows {
 		if i > 0 {
 			out.WriteByte(',')

@@ -129,6 +129,34 @@ func TestMapSharesWhatHasNotChanged(t *testing.T) {
 	}
 }
 
+// A map of maps keeps hashes of lines and not their text, and has the hash of its text all the same,
+// after changes of a row within too.
+func TestTextOfNestedMaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var m Map[Map[[]string]]
+		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+			changes := make(map[string]*Map[[]string])
+			for range rapid.IntRange(0, 300).Draw(t, "namespaces") {
+				namespace := fmt.Sprint(rapid.IntRange(0, 999).Draw(t, "namespace"))
+				rows := make(map[string]*[]string)
+				for i := range rapid.IntRange(0, 3).Draw(t, "rows") {
+					rows[fmt.Sprint("user:", i)] = &[]string{rapid.StringN(0, 5, -1).Draw(t, "binding")}
+				}
+				inside := m.At(namespace).With(rows)
+				changes[namespace] = &inside
+			}
+			m = m.With(changes)
+			text := m.text(TextOf([]byte("x"))).with([]byte("y\nz"))
+			if text.Len() != len(text.Bytes()) {
+				t.Fatalf("the length is %d, want %d", text.Len(), len(text.Bytes()))
+			}
+			if text.Sum() != TextOf(text.Bytes()).Sum() {
+				t.Fatalf("the hash of the parts is not that of the text %s", text.Bytes())
+			}
+		}
+	})
+}
+
 // The parts of the JSON are equal to the output of encoding/json: no field is missing.
 func TestAccessAsJSON(t *testing.T) {
 	for _, access := range []*Access{

@@ -3,7 +3,9 @@ package tables
 import (
 	"bytes"
 	"crypto/sha256"
+	"hash"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -22,10 +24,16 @@ type part struct {
 
 type made struct {
 	// sum is the hash of the text if it is a line, which the parts beside it end; else nil.
-	sum    *[sha256.Size]byte
+	sum *[sha256.Size]byte
+	// within are the lines of a text with several whose hashes are kept; else nil.
+	within *lines
 	length int
 	by     interface{ write(out *bytes.Buffer) }
 }
+
+// lines are the lines of a text: what is before the first end of one and after the last as text,
+// and between them the hash of each.
+type lines struct{ first, sums, last []byte }
 
 // WithPacked returns the text with more behind it: a part that takes a tenth of the memory.
 func (t Text) WithPacked(text []byte) Text {
@@ -34,7 +42,7 @@ func (t Text) WithPacked(text []byte) Text {
 	room.Reset()
 	room.Grow(s2.MaxEncodedLen(len(text)))
 	short := bytes.Clone(s2.Encode(room.AvailableBuffer()[:room.Available()], text))
-	return Text{append(t.parts, part{made: &made{nil, len(text), packed(short)}})}
+	return Text{append(t.parts, part{made: &made{length: len(text), by: packed(short)}})}
 }
 
 // packed is a text that s2 packed.
@@ -141,33 +149,82 @@ func (t Text) Bytes() []byte {
 // Sum returns the SHA-256 of the SHA-256 of each line. It depends on the bytes of the text and
 // not on its parts.
 func (t Text) Sum() (sum [sha256.Size]byte) {
-	all, line := sha256.New(), sha256.New()
-	var room bytes.Buffer
-	var known *[sha256.Size]byte // of the line so far
-	end := func() {
-		if known == nil {
-			known = (*[sha256.Size]byte)(line.Sum(nil))
+	all := sha256.New()
+	h := lineHash{line: sha256.New(), ended: func(sum []byte) { all.Write(sum) }}
+	h.add(t)
+	h.end()
+	return [sha256.Size]byte(all.Sum(nil))
+}
+
+// madeBy returns a text as one part that is written anew for each reader. It keeps the hashes of lines
+// that both begin and end in it, and the text, which is short, of what stands around them.
+func (t Text) madeBy(by interface{ write(out *bytes.Buffer) }) part {
+	var within *lines
+	var line bytes.Buffer
+	h := lineHash{line: sha256.New(), text: &line}
+	h.ended = func(sum []byte) {
+		if within == nil {
+			within = &lines{first: bytes.Clone(line.Bytes())}
+		} else {
+			within.sums = append(within.sums, sum...)
 		}
-		all.Write(known[:])
-		known = nil
 		line.Reset()
 	}
+	h.add(t)
+	if within != nil {
+		within.sums, within.last = slices.Clip(within.sums), bytes.Clone(line.Bytes())
+	}
+	return part{made: &made{within: within, length: t.Len(), by: by}}
+}
+
+// lineHash hashes the lines of texts that are added one after another.
+type lineHash struct {
+	line  hash.Hash          // of the line that has not ended
+	text  *bytes.Buffer      // where its text is written too, except what is known; or nil
+	known *[sha256.Size]byte // its hash, if it was added as a part; else nil
+	ended func(sum []byte)   // called with the hash of each line
+}
+
+func (h *lineHash) add(t Text) {
+	var room bytes.Buffer
 	for _, p := range t.parts {
-		if p.made != nil && p.made.sum != nil {
-			known = p.made.sum
-			continue
-		}
-		rest, more := p.bytes(&room), true
-		for more {
-			var text []byte
-			if text, rest, more = bytes.Cut(rest, newline); len(text) > 0 {
-				line.Write(text)
+		switch {
+		case p.made != nil && p.made.sum != nil:
+			h.known = p.made.sum
+		case p.made != nil && p.made.within != nil:
+			h.write(p.made.within.first)
+			h.end()
+			for sum := range slices.Chunk(p.made.within.sums, sha256.Size) {
+				h.ended(sum)
 			}
-			if more {
-				end()
-			}
+			h.write(p.made.within.last)
+		default:
+			h.write(p.bytes(&room))
 		}
 	}
-	end()
-	return [sha256.Size]byte(all.Sum(nil))
+}
+
+func (h *lineHash) write(text []byte) {
+	for more := true; more; {
+		var line []byte
+		if line, text, more = bytes.Cut(text, newline); len(line) > 0 {
+			h.line.Write(line)
+			if h.text != nil {
+				h.text.Write(line)
+			}
+		}
+		if more {
+			h.end()
+		}
+	}
+}
+
+// end ends a line.
+func (h *lineHash) end() {
+	if h.known == nil {
+		h.known = (*[sha256.Size]byte)(h.line.Sum(nil))
+	}
+	h.ended(h.known[:])
+	h.known = nil
+	h.line.Reset()
 }
