@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -127,7 +128,7 @@ func (o *effectiveOptions) run(ctx context.Context, s cli.Streams, sources []str
 	if err != nil {
 		return err
 	}
-	err = o.answer(s.Out, tables.Of[*tables.Gateway](r.Result.Tables))
+	err = o.answer(s, tables.Of[*tables.Gateway](r.Result.Tables))
 	var asked *effective.Error
 	if errors.As(err, &asked) && asked.Unknown {
 		return cli.Findingf("%s", asked.Message)
@@ -135,7 +136,8 @@ func (o *effectiveOptions) run(ctx context.Context, s cli.Streams, sources []str
 	return err
 }
 
-func (o *effectiveOptions) answer(w io.Writer, g *tables.Gateway) error {
+func (o *effectiveOptions) answer(s cli.Streams, g *tables.Gateway) error {
+	w := s.Out
 	switch {
 	case o.all:
 		return o.writeAll(w, g)
@@ -147,6 +149,9 @@ func (o *effectiveOptions) answer(w io.Writer, g *tables.Gateway) error {
 		return o.write(w, list, err, func() error { return writeConditions(w, list) })
 	case o.reach != "":
 		reach, err := effective.FindReach(g, o.kind, o.reach)
+		if err == nil && reach.Note != "" {
+			fmt.Fprintln(s.Err, "note: "+diag.Line(reach.Note))
+		}
 		return o.write(w, reach, err, func() error { return writeReach(w, reach) })
 	}
 	found, err := effective.Find(g, effective.Query{Kind: o.kind, Target: o.target, Via: o.via})

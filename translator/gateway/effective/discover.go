@@ -1,7 +1,9 @@
 package effective
 
 import (
+	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,6 +48,8 @@ type Reach struct {
 	Kind  string      `json:"kind"`
 	Reach []ReachPath `json:"reach"`
 	Rule  string      `json:"rule"`
+	// Note states that no path has a rule with the key, in force or replaced; empty if one has.
+	Note string `json:"-"`
 }
 
 // ReachPath is a path, with the policy of the rule.
@@ -79,7 +83,30 @@ func FindReach(g *tables.Gateway, kind, rule string) (*Reach, error) {
 			out.Reach = append(out.Reach, ReachPath{v.g.PathName(p), r.Policy, r.Source})
 		}
 	}
+	if len(out.Reach) == 0 {
+		if keys := v.keys(); !slices.Contains(keys, rule) {
+			out.Note = fmt.Sprintf("no path has a rule %q of %s, in force or replaced%s", rule, kind, near(rule, keys))
+		}
+	}
 	return out, nil
+}
+
+// keys returns the keys of the rules that some path has, in force or replaced, sorted.
+func (v *view) keys() []string {
+	keys := make(map[string]bool)
+	for _, p := range v.g.Paths {
+		index := v.effective(p.Effective)
+		if index == none {
+			continue
+		}
+		for _, r := range v.g.Effective[index].Rules {
+			keys[r.Key] = true
+		}
+		for i := range v.g.Effective[index].Replaced {
+			keys[v.g.Effective[index].Replaced[i].Rule] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
 }
 
 // ReplacedPath is a rule that was replaced on a path.

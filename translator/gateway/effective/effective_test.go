@@ -291,6 +291,10 @@ func TestDiscover(t *testing.T) {
 	if nowhere, err := FindReach(g, "AuthPolicy", "limits.x"); err != nil || nowhere.Reach == nil || len(nowhere.Reach) > 0 {
 		t.Errorf("reach of another kind: got %v, %v, want an empty list", nowhere, err)
 	}
+	note := `no path has a rule "limits.y" of RateLimitPolicy, in force or replaced; did you mean "limits.x"?`
+	if nowhere, err := FindReach(g, "RateLimitPolicy", "limits.y"); err != nil || nowhere.Note != note || reach.Note != "" {
+		t.Errorf("reach of an unknown rule: got %v, %v, want the note %s", nowhere, err, note)
+	}
 	for policy, want := range map[string]int{"": 2, "shop/api": 2, "net/edge": 0} {
 		list, err := FindReplaced(g, "RateLimitPolicy", policy)
 		if err != nil || list == nil || len(list) != want {
