@@ -79,6 +79,9 @@ func decodeDecisionCase(d *syntax.Decoder, n *syntax.Node, point string) Decisio
 	out.Now = c.Instant("now")
 	out.Request, out.Expect = decodeObject(d, c, "request"), decodeObject(d, c, "expect")
 	if n, known := c.Value("expect"), decisions[point]; n != nil && known != nil {
+		if n.Type == syntax.Mapping && len(n.Fields) == 0 {
+			c.Fail(n, diag.Missing, "name what the decision must have, such as its reason", "expect is empty, and no decision is")
+		}
 		checkExpected(c, "a decision at the point "+point, n, known)
 	}
 	c.Done()
