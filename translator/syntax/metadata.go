@@ -141,7 +141,7 @@ func (c *Cursor) Labels(name string) map[string]string {
 // labelKey returns the key of a label as Kubernetes reads it, whose parser follows YAML 1.1: on is
 // "true" there, and 010 is "8". It warns of a key that is read as another text.
 func (d *Decoder) labelKey(n *Node) string {
-	if n.Quoted || !mayBeOther.MatchString(n.Value) {
+	if n.Quoted || n.Explicit || !mayBeOther.MatchString(n.Value) {
 		return n.Value
 	}
 	var read map[string]string

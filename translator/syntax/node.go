@@ -26,8 +26,10 @@ func (k Type) String() string {
 type Node struct {
 	Type   Type
 	Quoted bool
-	Line   int
-	Column int
+	// Explicit states that !!str or the style of a block makes a scalar without quotes a string.
+	Explicit bool
+	Line     int
+	Column   int
 	// Value is the text of a scalar: of a string after unescaping, of anything
 	// else as written.
 	Value  string

@@ -32,10 +32,7 @@ func (c *converter) tag(n *yaml.Node) *syntaxError {
 // scalarKind resolves a scalar by the core schema. The parser itself partly resolves by
 // YAML 1.1 (dates, underscores, sexagesimals).
 func scalarKind(n *yaml.Node) Type {
-	if n.Style&yaml.TaggedStyle != 0 && n.Tag == "!!str" {
-		return String
-	}
-	if n.Style&^(yaml.TaggedStyle|yaml.FlowStyle) != 0 {
+	if isString(n) {
 		return String
 	}
 	k := plainKind(n.Value)
@@ -43,6 +40,11 @@ func scalarKind(n *yaml.Node) Type {
 		return float
 	}
 	return k
+}
+
+// isString reports whether the tag or the style of a scalar makes it a string, whatever it reads like.
+func isString(n *yaml.Node) bool {
+	return n.Style&yaml.TaggedStyle != 0 && n.Tag == "!!str" || n.Style&^(yaml.TaggedStyle|yaml.FlowStyle) != 0
 }
 
 var (

@@ -170,6 +170,7 @@ func (c *converter) plain(n *yaml.Node, depth int) (*Node, *syntaxError) {
 	case yaml.ScalarNode:
 		out.Value = n.Value
 		out.Quoted = n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+		out.Explicit = !out.Quoted && isString(n)
 		out.Type = scalarKind(n)
 		if unfit == nil && n.Style&yaml.TaggedStyle != 0 && out.Type != taggedKind[n.Tag] {
 			c.found.add(out, *c.fail(n, "%s is not %s", Quote(n.Value), n.Tag))
