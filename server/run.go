@@ -244,19 +244,19 @@ func (s *Server) refresh(ctx context.Context) {
 	}
 }
 
-// fileReload remembers the last error of a file, so that it is logged once and not
-// every second.
-type fileReload struct{ lastError string }
+// fileReload logs the reloads of a file.
+type fileReload struct{ failures limits.Failures }
 
-// log logs a change of the file, or its error.
+// log logs a change of the file, or its error unless that repeats.
 func (r *fileReload) log(log *slog.Logger, what string, changed bool, err error) {
-	switch {
-	case err != nil && err.Error() != r.lastError:
-		r.lastError = err.Error()
-		log.Error("the previous "+what+" stay in use", "error", err)
-	case err == nil && (changed || r.lastError != ""):
-		r.lastError = ""
-		log.Info(what + " reloaded")
+	if err != nil {
+		if about, isLogged := r.failures.Failed(err.Error(), time.Now()); isLogged {
+			log.Error("the previous "+what+" stay in use", append(about, "error", err)...)
+		}
+		return
+	}
+	if about, failed := r.failures.Ended(); failed || changed {
+		log.Info(what+" reloaded", about...)
 	}
 }
 

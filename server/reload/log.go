@@ -3,6 +3,7 @@ package reload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -10,19 +11,20 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// logOutcome logs the result of an attempt if it differs from the previous one.
-func (r *Reloader) logOutcome(out outcome, took time.Duration) {
-	r.logStale(out)
+// logOutcome logs the result of an attempt if it differs from the previous one. A failure that
+// repeats is logged again seldom.
+func (r *Reloader) logOutcome(out outcome, now time.Time, took time.Duration) {
+	r.logStale(out, now)
 	if out.known {
 		r.o.Logger.Debug("documents unchanged", "result", out.result, "revision", r.Revision())
 		return
 	}
+	if out.err != nil {
+		r.logFailure(out, now)
+		return
+	}
 	r.logDiagnostics(out.list)
 	switch {
-	case out.err != nil && r.Ready():
-		r.o.Logger.Error(out.failure()+", the last good revision remains active", "revision", r.Revision(), "error", out.err)
-	case out.err != nil:
-		r.o.Logger.Error(out.failure()+", and no revision is active", "error", out.err)
 	case out.result == metrics.Activated:
 		r.o.Logger.Info("revision activated", "revision", r.Revision(), "took", took)
 	case out.source == fromBundle:
@@ -32,14 +34,43 @@ func (r *Reloader) logOutcome(out outcome, took time.Duration) {
 	}
 }
 
-// logStale logs which sources cannot be read if these or their errors are new.
-func (r *Reloader) logStale(out outcome) {
-	now := text(out.stale)
-	if now != "" && now != r.stale {
-		r.o.Logger.Warn("a source cannot be read, its last documents remain in use", "error", out.stale)
+// logFailure logs why an attempt failed, and the diagnostics.
+func (r *Reloader) logFailure(out outcome, now time.Time) {
+	about, isLogged := r.failures.Failed(out.failure()+out.err.Error()+fmt.Sprint(out.list), now)
+	if !isLogged {
+		return
 	}
-	if !out.unread {
-		r.stale = now
+	r.logDiagnostics(out.list)
+	about = append(about, "error", out.err)
+	if r.Ready() {
+		r.o.Logger.Error(out.failure()+", the last good revision remains active", append(about, "revision", r.Revision())...)
+	} else {
+		r.o.Logger.Error(out.failure()+", and no revision is active", about...)
+	}
+}
+
+// logRecovery logs that attempts succeed again. isCurrent states that what is active was older than
+// the documents, and no longer is.
+func (r *Reloader) logRecovery(isCurrent bool) {
+	about, failed := r.failures.Ended()
+	switch {
+	case isCurrent:
+		r.o.Logger.Info("the newest documents are active again", append(about, "revision", r.Revision())...)
+	case failed:
+		r.o.Logger.Info("reloads succeed again", about...)
+	}
+}
+
+// logStale logs which sources cannot be read.
+func (r *Reloader) logStale(out outcome, now time.Time) {
+	if out.stale == nil {
+		if !out.unread {
+			r.stale.Ended()
+		}
+		return
+	}
+	if about, isLogged := r.stale.Failed(out.stale.Error(), now); isLogged {
+		r.o.Logger.Warn("a source cannot be read, its last documents remain in use", append(about, "error", out.stale)...)
 	}
 }
 

@@ -56,10 +56,10 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	if out.result == metrics.Activated {
 		r.o.Observer.Serves(r.Revision())
 	}
-	if recovered {
-		r.o.Logger.Info("the newest documents are active again", "revision", r.Revision())
+	if out.err == nil {
+		r.logRecovery(recovered)
 	}
-	r.logOutcome(out, now.Sub(began))
+	r.logOutcome(out, now, now.Sub(began))
 	if out.err == nil {
 		r.activeCommit(out.commit)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/diag"
@@ -33,8 +34,9 @@ type Reloader struct {
 	behind  bool        // newest differs from the pinned revision
 	// readCommit is the commit of the documents that were activated last.
 	readCommit string
-	stale      string // the error of the sources that cannot be read, as it was logged
-	highest    int64  // sequence number of what was delivered and not refused
+	stale      limits.Failures // of the sources that cannot be read
+	failures   limits.Failures // of attempts
+	highest    int64           // sequence number of what was delivered and not refused
 
 	statusMu sync.Mutex // held to read and write what follows, for a short time
 	status   Status

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -82,4 +84,51 @@ func TestStaleSourcesDegrade(t *testing.T) {
 	if s := r.Status(); s.Degraded || s.LastError != "" {
 		t.Errorf("after recovery: got %+v", s)
 	}
+}
+
+// What is polled and fails is logged once, again when the failure is another one, and when it ends.
+// A source opens a connection from another port each time, which is no other failure.
+func TestRepeatedFailuresAreLoggedOnce(t *testing.T) {
+	var log strings.Builder
+	count := func(what, text string, want int) {
+		t.Helper()
+		if n := strings.Count(log.String(), text); n != want {
+			t.Errorf("%s: logged %q %d times, want %d:\n%s", what, text, n, want, log.String())
+		}
+	}
+	docs := newDocuments("a")
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r, _, _ := newReloader(docs, func(o *Options) {
+		o.Logger, o.Now = slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now }
+	})
+	check(t, r.Load(context.Background()))
+	for n := range 5 {
+		docs.fail(fmt.Errorf("read tcp 10.0.0.1:%d->10.0.0.2:443: connection reset", 40000+n))
+		_ = r.Reload(context.Background())
+	}
+	count("a source", "documents could not be read", 1)
+	now = now.Add(2 * time.Hour)
+	_ = r.Reload(context.Background())
+	count("hours later", "documents could not be read", 2)
+	count("hours later", "failures=6 since=2026-01-01T00:00:00.000Z", 1)
+	docs.fail(nil)
+	check(t, r.Reload(context.Background()))
+	count("recovered", "the newest documents are active again\" failures=6", 1)
+	log.Reset()
+
+	for range 5 {
+		r.Failed(errors.New("bundle from oci://registry/policies: unauthorized"))
+	}
+	count("a registry", "no bundle could be fetched", 1)
+	r.Failed(errors.New("bundle from oci://registry/policies: no such host"))
+	count("another failure", "no bundle could be fetched", 2)
+	r.Confirm()
+	count("confirmed", "the newest documents are active again\" failures=6", 1)
+	log.Reset()
+
+	docs.set("refused") // by the engine, at each attempt
+	for range 5 {
+		_ = r.Reload(context.Background())
+	}
+	count("an activation", "documents refused", 1)
 }
