@@ -180,7 +180,7 @@ func (s *Server) listenAggregated(ctx context.Context) (*webListener, error) {
 			Locator: s.locator(), Changed: s.reloader.Changed, SessionKey: c.Clusters.SessionKey, EscalationKey: c.Clusters.EscalationKey,
 			MaxAnswer: c.Limits.MaxAnswer, Version: c.Version,
 		},
-		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Logger: s.log, Timeout: c.Timeouts.Request,
+		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Logger: s.requests, Timeout: c.Timeouts.Request,
 		Rule: auth.Rule{Authenticator: auth.NewFrontProxy(s.frontProxy.trust.Load), IsProxied: true},
 	})
 	return l, nil

@@ -24,7 +24,7 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 		return nil, err // net.OpError names the operation and the address
 	}
 	o := envoy.Options{
-		Current: s.reloader.Current, Metrics: s.metrics, Logger: s.log,
+		Current: s.reloader.Current, Metrics: s.metrics, Logger: s.requests,
 		Identity: c.Envoy.Identity, Timeout: c.Timeouts.Evaluation, MaxInFlight: c.Limits.MaxInFlight,
 		MaxMessage: int(c.Limits.MaxBody), MaxConnections: c.Envoy.Connections, ReceiveBytes: c.Envoy.ReceiveBytes,
 		MaxValues: c.Limits.MaxValues, Values: s.values,

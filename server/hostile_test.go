@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/internal/limits"
 	"github.com/writ-policy/writ/tests/openapi"
 )
 
@@ -163,4 +165,25 @@ func exchanged(t *testing.T, url string, request []byte) (*http.Response, []byte
 	defer answer.Body.Close()
 	got, _ := io.ReadAll(answer.Body)
 	return answer, got
+}
+
+// A caller who is not accepted, or sends what is refused, cannot fill the log.
+func TestCallersCannotFillTheLog(t *testing.T) {
+	h := newHouse(t)
+	var log syncBuffer
+	h.config.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	h.config.Callers.Tokens = h.write("tokens.csv", "good,olga,1\n")
+	r := h.run()
+	r.eventually("ready", r.isReady)
+	const sent = 3 * limits.MaxLines
+	for range sent {
+		if status, _ := r.get("/v1/status"); status != http.StatusUnauthorized {
+			t.Fatalf("without a token: got status %d, want 401", status)
+		}
+	}
+	for _, line := range []string{`msg="a caller was not accepted"`, "msg=request"} {
+		if n := strings.Count(log.String(), line); n == 0 || n > limits.MaxLines {
+			t.Errorf("%s: got %d lines of %d requests, want at most %d", line, n, sent, limits.MaxLines)
+		}
+	}
 }

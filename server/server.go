@@ -31,6 +31,7 @@ const smallRequest = 1000
 type Server struct {
 	config   Config
 	log      *slog.Logger
+	requests *slog.Logger // for lines that callers cause, which are bounded
 	reloader *reload.Reloader
 	handler  http.Handler
 	metrics  *metrics.Metrics
@@ -77,6 +78,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: limits.NewReserved(c.Limits.MaxValuesInUse, smallRequest)}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
+	s.requests = limits.Lines(s.log)
 	if err := s.openFiles(); err != nil {
 		return nil, err
 	}
@@ -153,7 +155,7 @@ func (s *Server) openLogs() (err error) {
 func (s *Server) apiOptions(address string) api.Options {
 	c := &s.config
 	return api.Options{
-		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Rule: s.rule(address), Console: s.explorer, Logger: s.log,
+		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Rule: s.rule(address), Console: s.explorer, Logger: s.requests,
 		MaxBody: c.Limits.MaxBody, MaxValues: c.Limits.MaxValues, Values: s.values,
 	}
 }

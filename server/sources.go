@@ -208,7 +208,7 @@ func (s *Server) deliver(ctx context.Context) {
 func (s *Server) secret() []byte {
 	content, err := os.ReadFile(s.config.PokeSecret)
 	if err != nil {
-		s.log.Error("the secret of POST /v1/poke cannot be read", "error", err)
+		s.requests.Error("the secret of POST /v1/poke cannot be read", "error", err)
 		return nil
 	}
 	return trimLine(content)

@@ -50,7 +50,7 @@ func (s *Server) listenAdmin(ctx context.Context) (*webListener, error) {
 	}
 	l.web.WriteTimeout = adminWrite
 	l.web.Handler = api.NewAdmin(api.AdminOptions{
-		RevisionStore: revisionStore{s.reloader, s.withObservers}, Metrics: s.metrics, Rule: s.rule(c.Admin.Listen), Logger: s.log,
+		RevisionStore: revisionStore{s.reloader, s.withObservers}, Metrics: s.metrics, Rule: s.rule(c.Admin.Listen), Logger: s.requests,
 	})
 	return l, nil
 }
@@ -63,7 +63,7 @@ func (s *Server) listenMetrics(ctx context.Context) (*webListener, error) {
 		return nil, err
 	}
 	l.web.Handler = api.NewMetrics(api.Options{
-		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Rule: s.rule(c.Metrics.Listen), Logger: s.log,
+		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Rule: s.rule(c.Metrics.Listen), Logger: s.requests,
 	})
 	return l, nil
 }

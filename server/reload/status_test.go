@@ -87,7 +87,7 @@ func TestStaleSourcesDegrade(t *testing.T) {
 }
 
 // What is polled and fails is logged once, again when the failure is another one, and when it ends.
-// A source opens a connection from another port each time, which is no other failure.
+// A source opens a connection from another port each time, and the failure is the same.
 func TestRepeatedFailuresAreLoggedOnce(t *testing.T) {
 	var log strings.Builder
 	count := func(what, text string, want int) {
