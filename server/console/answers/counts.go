@@ -46,19 +46,25 @@ type counts struct {
 	access   *tables.Access // nil without roles
 	policies []rule
 	tallies  *tallies
-	earlier  *counts // of the revision before, whose requests may be in flight; without rules
+	// ofPolicies are the tallies of policies alone, which are found without a lock: nothing is added.
+	ofPolicies map[uint64]*tally
+	earlier    *counts // of the revision before, whose requests may be in flight; without rules
 }
 
 // newCounts lists the rules of a revision. Rules that the revision before has as well keep
 // their counts; roles that are shared with it cost nothing.
 func newCounts(revision string, list tables.List, before *counts) *counts {
-	c := &counts{revision: revision, access: tables.Of[*tables.Access](list), policies: policyRules(list), tallies: &tallies{of: make(map[uint64]*tally)}}
+	policies := policyRules(list)
+	c := &counts{revision: revision, access: tables.Of[*tables.Access](list), policies: policies,
+		tallies: &tallies{of: make(map[uint64]*tally)}, ofPolicies: make(map[uint64]*tally, len(policies))}
 	if before != nil {
-		c.earlier = &counts{revision: before.revision, tallies: before.tallies}
+		c.earlier = &counts{revision: before.revision, tallies: before.tallies, ofPolicies: before.ofPolicies}
 		c.keep(before)
 	}
 	for i := range c.policies {
-		c.policies[i].tally = c.tallies.add(c.policies[i].key())
+		key := c.policies[i].key()
+		c.policies[i].tally = c.tallies.add(key)
+		c.ofPolicies[key] = c.policies[i].tally
 	}
 	return c
 }
@@ -161,7 +167,7 @@ func (c *counts) count(o *decision.Observation) {
 // tallyOf returns the tally of a rule that matched, or nil if the documents do not have it.
 func (c *counts) tallyOf(m *decision.Matched) *tally {
 	if m.Role == nil {
-		return c.tallies.find(matchedKey(m.Source, m.Name, m.Rule))
+		return c.ofPolicies[matchedKey(m.Source, m.Name, m.Rule)]
 	}
 	key := matchedKey(m.Source, m.Role.Name, m.Rule)
 	if t := c.tallies.find(key); t != nil {
