@@ -44,7 +44,7 @@ func TestSlowReaders(t *testing.T) {
 				h.ServeHTTP(unread{slow, begun, read}, r)
 			})
 			<-begun
-			if held := values.Held(); held != 0 && endpoint.name != "batch" {
+			if held := values.Held(); held != 0 {
 				t.Errorf("%d values are charged", held)
 			}
 			if w := send(h, http.MethodPost, reviewPath, strings.NewReader(asked)); w.Code != http.StatusOK {
@@ -65,4 +65,38 @@ var questionEndpoints = []struct{ name, path, body string }{
 	{"what-can", "/v1/what-can", `{"user":"clark"}`},
 	{"data", "/v1/data/writ/access/decision", `{"input":{"user":"clark","verb":"get","resource":"pods"}}`},
 	{"filter", "/v1/filters/access", `{"target":"ucast+all","request":{"user":"clark","verb":"get","resource":"pods"}}`},
+}
+
+// Slow readers of batches hold no place for large bodies, neither in the middle of an answer nor at
+// its end.
+func TestSlowReadersOfBatches(t *testing.T) {
+	one := `{"user":"clark","verb":"get","resource":"pods"}`
+	for name, count := range map[string]int{"in the middle": 200, "at the end": 1} {
+		t.Run(name, func(t *testing.T) {
+			_, o := endpoints(&fake{}, nil)
+			h, begun, read := New(o), make(chan struct{}), make(chan struct{})
+			body := `{"requests":[` + one + strings.Repeat(","+one, count-1) + `]}` + strings.Repeat(" ", exchange.SmallBody)
+			answers := make([]*httptest.ResponseRecorder, exchange.MaxLarge)
+			var readers sync.WaitGroup
+			for i := range answers {
+				answers[i] = httptest.NewRecorder()
+				readers.Go(func() {
+					r := httptest.NewRequest(http.MethodPost, "/v1/decisions/access/batch", strings.NewReader(body))
+					h.ServeHTTP(unread{answers[i], begun, read}, r)
+				})
+				<-begun
+			}
+			padded := strings.NewReader(asked + strings.Repeat(" ", exchange.SmallBody))
+			if w := send(h, http.MethodPost, reviewPath, padded); w.Code != http.StatusOK {
+				t.Errorf("got %d %s beside slow readers", w.Code, w.Body)
+			}
+			close(read)
+			readers.Wait()
+			for _, w := range answers {
+				if got := strings.Count(w.Body.String(), `"allowed":true`); w.Code != http.StatusOK || got != count {
+					t.Errorf("a slow reader gets %d with %d decisions, want %d", w.Code, got, count)
+				}
+			}
+		})
+	}
 }

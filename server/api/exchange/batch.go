@@ -72,31 +72,26 @@ func (s *Service) InPieces(e Decision, answer func(*http.Request, decision.Polic
 	return s.serve(&e, func(w http.ResponseWriter, r *http.Request, p decision.Policies, body decision.Value, b *buffer) (refused *Refusal) {
 		ctx, cancel := context.WithTimeout(r.Context(), batchTimes*s.Timeout)
 		defer cancel()
-		w.Header()["Content-Type"] = JSON
-		isSent := false
-		b.answer, refused = answer(r.WithContext(ctx), p, body, b.answer, func(pending []byte) ([]byte, bool) {
+		w.Header()["Content-Type"], b.media = JSON, JSON
+		b.answer, refused = answer(r.WithContext(ctx), p, body, b.answer, func(pending []byte) (_ []byte, isRead bool) {
 			if len(pending) < batchChunk {
 				return pending, true
 			}
-			isSent = true
-			return pending[:0], s.send(w, pending) == nil
+			b.isBegun = true
+			s.leave(b)
+			s.Lend(func() { isRead = s.sendPiece(w, pending) == nil })
+			return pending[:0], isRead
 		})
-		if refused == nil {
-			if !isSent { // net/http would send it in chunks
-				w.Header()["Content-Length"] = []string{strconv.Itoa(len(b.answer))}
-			}
-			_ = s.send(w, b.answer) // the caller may have left
-		}
 		return refused
 	})
 }
 
-// send writes a piece of an answer, without the place for decisions: a caller that reads
+// sendPiece writes a piece of an answer, without the place for decisions: a caller that reads
 // slowly must not keep others out.
-func (s *Service) send(w http.ResponseWriter, piece []byte) (err error) {
+func (s *Service) sendPiece(w http.ResponseWriter, piece []byte) error {
 	// A writer without deadlines is not a connection and has no slow callers.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.Timeout))
-	s.Lend(func() { _, err = w.Write(piece) })
+	_, err := w.Write(piece)
 	return err
 }
 

@@ -22,20 +22,22 @@ var buffers = sync.Pool{New: func() any { return &buffer{answer: make([]byte, 0,
 type buffer struct {
 	bytes    []byte // the body
 	answer   []byte
-	media    []string           // the content type of the answer; nil if it was sent
+	media    []string           // the content type of the answer
+	isBegun  bool               // pieces of the answer were sent, and answer has the rest
 	document *decision.Document // the body
 	inPlace  bool               // its texts are those of bytes
 	large    bool               // the body counts among the large ones
 	charge   int64              // of the buffer, while a body is read and answered
 	values   int64              // that are charged for the body
+	sending  int64              // that a large body is charged while pieces of the answer are sent
 }
 
 // The memory of a buffer above freeBody is charged to a budget over all requests, MaxBodies:
 // slow senders may hold a buffer on each connection, and most reviews are smaller.
 //
-// A body above SmallBody takes one of MaxLarge places until its request is answered,
-// so that memory is bounded by MaxLarge × MaxBody, not by the number of connections.
-// Reviews of API servers are about 1 KiB.
+// A body above SmallBody takes one of MaxLarge places until its request is answered or a piece of
+// the answer is sent, so that memory is bounded by MaxLarge × MaxBody, not by the number of
+// connections. Reviews of API servers are about 1 KiB.
 const (
 	freeBody  = 4 << 10
 	MaxBodies = 64 << 20
@@ -47,24 +49,30 @@ const (
 func (s *Service) releaseBody(b *buffer) {
 	s.Values.Release(b.values)
 	s.bodies.Release(b.charge)
-	b.values, b.charge = 0, 0
-	if b.inPlace && !b.document.IsDone() {
-		b.bytes = nil // what is cut from it may be in use
-	}
-	b.inPlace = false
-	b.document.Reset()
 	if b.large {
-		b.large = false
-		b.bytes = nil
+		s.large.Release(1)
+	}
+	s.answers.Release(b.sending)
+	if b.large || b.sending > 0 || b.inPlace && !b.document.IsDone() {
+		b.bytes = nil // it is large, or what is cut from it may be in use
+	}
+	b.values, b.charge, b.sending, b.large, b.inPlace = 0, 0, 0, false, false
+	b.document.Reset()
+}
+
+// leave gives back the place of a large body, of which a piece of the answer is sent: a slow reader
+// must not keep other large bodies out. If there is room, the body counts among the answers instead.
+func (s *Service) leave(b *buffer) {
+	size := min(2*int64(cap(b.bytes)), maxAnswers/2) // twice: its texts may be copies
+	if b.large && s.answers.Acquire(size) {
+		b.large, b.sending = false, size
 		s.large.Release(1)
 	}
 }
 
-// release gives back what the request was charged, and the buffer unless a large body has made
-// it large: such memory is better freed.
-func (s *Service) release(b *buffer) {
-	s.releaseBody(b)
-	b.media = nil
+// release gives back the buffer, unless a large body has made it large: such memory is better freed.
+func (b *buffer) release() {
+	b.media, b.isBegun = nil, false
 	if max(cap(b.bytes), cap(b.answer)) <= 2*SmallBody {
 		b.bytes, b.answer = b.bytes[:0], b.answer[:0]
 		buffers.Put(b)
@@ -74,7 +82,8 @@ func (s *Service) release(b *buffer) {
 // Body reads and checks the body of a request that is not for a decision.
 func (s *Service) Body(r *http.Request) (decision.Value, *Refusal) {
 	b := buffers.Get().(*buffer)
-	defer s.release(b)
+	defer b.release()
+	defer s.releaseBody(b)
 	defer func() { b.document = new(decision.Document) }() // the caller keeps it
 	return s.parse(r, b, &Decision{})
 }

@@ -118,7 +118,7 @@ func (s *Service) Decision(e Decision) http.HandlerFunc {
 	})
 }
 
-// answering writes or refuses an answer, or leaves it in the buffer to be sent.
+// answering refuses an answer, or leaves it, or the rest of it, in the buffer to be sent.
 type answering func(http.ResponseWriter, *http.Request, decision.Policies, decision.Value, *buffer) *Refusal
 
 // serve returns a handler that does what Decision says.
@@ -135,21 +135,27 @@ func (s *Service) serve(e *Decision, answer answering) http.HandlerFunc {
 			}
 		}
 		b := buffers.Get().(*buffer)
-		defer s.release(b)
-		body, refused := s.parse(r, b, e)
-		if refused != nil {
-			s.Refuse(w, e.Form, refused)
-			return
-		}
-		refused = s.inPlace(w, r, body, b, answer)
-		s.releaseBody(b)
+		defer b.release()
+		refused := s.answerBody(w, r, b, e, answer)
 		switch {
 		case refused != nil:
 			s.Refuse(w, e.Form, refused)
-		case b.media != nil:
+		case b.isBegun:
+			_ = s.sendPiece(w, b.answer) // the caller may have left
+		default:
 			s.Send(w, e.Form, b.media, b.answer)
 		}
 	}
+}
+
+// answerBody reads the body of a request and answers it. What the body is charged ends with that.
+func (s *Service) answerBody(w http.ResponseWriter, r *http.Request, b *buffer, e *Decision, answer answering) *Refusal {
+	defer s.releaseBody(b)
+	body, refused := s.parse(r, b, e)
+	if refused != nil {
+		return refused
+	}
+	return s.inPlace(w, r, body, b, answer)
 }
 
 // inPlace answers by the active revision, in one of the places for decisions.

@@ -104,9 +104,15 @@ func (s *Service) Refuse(w http.ResponseWriter, form Form, r *Refusal) {
 	Write(w, status, contentType, body)
 }
 
+// bufferedBody is the size of a body above which net/http sends chunks if the length is not given.
+const bufferedBody = 2 << 10
+
 // Write writes an answer.
 func Write(w http.ResponseWriter, status int, contentType []string, body []byte) {
 	w.Header()["Content-Type"] = contentType
+	if len(body) > bufferedBody {
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	w.WriteHeader(status)
 	// An error here means that the caller has left.
 	_, _ = w.Write(body)
