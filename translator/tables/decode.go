@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
 )
 
@@ -87,10 +88,10 @@ type decoder struct {
 	rules  map[ListsKey]*KubernetesLists
 	rule   KubernetesLists // of the rule that is being decoded
 	kept   strings.Builder // the texts that are not shared, until it is full
-	// freeTexts and freeRules are room for lists that are not shared.
-	freeTexts []string
-	freeRules []KubernetesRule
-	key       string // of the row that is being decoded
+	key    string          // of the row that is being decoded
+	// textRoom and ruleRoom are for lists that are not shared.
+	textRoom elements.Room[string]
+	ruleRoom elements.Room[KubernetesRule]
 }
 
 func newDecoder(checked []byte) *decoder {
@@ -198,9 +199,9 @@ func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	}
 	switch list := to.Addr().Interface().(type) {
 	case *[]string:
-		*list = take(&d.freeTexts, n)
+		*list = d.textRoom.Make(n)
 	case *[]KubernetesRule:
-		*list = take(&d.freeRules, n)
+		*list = d.ruleRoom.Make(n)
 	default:
 		to.Set(reflect.MakeSlice(to.Type(), n, n))
 	}
@@ -215,19 +216,6 @@ func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	}
 	d.tokens.Next() // the closing bracket
 	return nil
-}
-
-// take returns a list of its own, together with others in one piece of memory.
-func take[T any](free *[]T, n int) []T {
-	if n == 0 || n > valuesTogether/4 {
-		return make([]T, n)
-	}
-	if len(*free) < n {
-		*free = make([]T, valuesTogether)
-	}
-	list := (*free)[:n:n]
-	*free = (*free)[n:]
-	return list
 }
 
 // share returns the lists of an equal rule before, or those of the rule.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -52,6 +53,9 @@ func Build(access *tables.Access, before *Tree) *Tree {
 		subjects:  before.subjects.clone(),
 		stale:     make(map[string]bool),
 	}
+	if before.subjects.used == 0 {
+		g.room = new(elements.Room[grant])
+	}
 	g.findStale(g.updateRoles())
 	g.updateAllSubjects()
 	g.dropStaleSubjects()
@@ -69,6 +73,8 @@ type treeBuilder struct {
 	// stale holds the keys of bindings whose grant may have changed; their subjects must be
 	// refreshed.
 	stale map[string]bool
+	// room is for the grants of the first tree. Those of later ones change one by one.
+	room *elements.Room[grant]
 }
 
 // updateRoles keeps the large roles, and returns the keys of the roles that changed; none if all
@@ -156,7 +162,12 @@ func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 		g.subjects.stale++
 		return
 	}
-	grants := make([]grant, 0, len(*keys))
+	var grants []grant
+	if g.room != nil {
+		grants = g.room.Make(len(*keys))[:0]
+	} else {
+		grants = make([]grant, 0, len(*keys))
+	}
 	for _, key := range *keys {
 		binding := g.bindings.Find(key)
 		if binding == nil {
