@@ -188,6 +188,9 @@ func (s *state) writePin(revision string) error {
 		}
 		return nil
 	}
+	if err := s.prepare(); err != nil {
+		return fmt.Errorf("remove pin file: %w", withoutPath(err))
+	}
 	if err := os.Remove(filepath.Join(s.dir, pinFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove pin file: %w", withoutPath(err))
 	}
@@ -196,7 +199,7 @@ func (s *state) writePin(revision string) error {
 
 // replace replaces a file of one line, or leaves it as it is. A crash leaves one of both.
 func (s *state) replace(name, line string) error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
 	path := filepath.Join(s.dir, name)

@@ -82,8 +82,12 @@ func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
 		tried, err = r.state.save(b)
 		return err
 	})
-	if tried && r.setStateError(err) && err != nil { // logged once, though tried at each reload
-		r.o.Logger.Error("the last good revision cannot be stored for a restart", "error", err)
+	switch isNew := tried && r.setStateError(err); {
+	case !isNew: // logged once, though tried at each reload
+	case err != nil:
+		r.o.Logger.Error("the last good revision cannot be stored for a restart", "directory", r.o.StateDir, "error", err)
+	default:
+		r.o.Logger.Info("the last good revision is stored again", "directory", r.o.StateDir)
 	}
 }
 

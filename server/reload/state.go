@@ -29,6 +29,7 @@ type state struct {
 	uncommitted string
 	// highest is the sequence number of the newest bundle, and numbered the one that is written.
 	highest, numbered int64
+	lock              *os.File      // held while it is open; nil until something is written
 	most              int           // revisions that are kept to go back to
 	keys              *bundles.Keys // one of which must have signed what is kept; nil: no signature is needed
 
@@ -90,7 +91,7 @@ func (s *state) hasPending() bool {
 }
 
 func (s *state) write(b *bundles.Bundle) error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
 	s.sweep()

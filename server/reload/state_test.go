@@ -216,7 +216,7 @@ func TestFailingDisk(t *testing.T) {
 			if s.Degraded || !strings.Contains(s.StateError, row.want.Error()) {
 				t.Errorf("got %+v, want %v and not degraded", s, row.want)
 			}
-			wantFiles(t, dir, stateFile, keptFolder)
+			wantFiles(t, dir, stateFile, lockFile, keptFolder)
 			wantText(t, "kept", tables.Of[*tables.Access](readBundle(t, filepath.Join(dir, stateFile)).Tables).Extensions[0], "a")
 
 			r.state.create = create
@@ -344,7 +344,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	wantSays(t, r, "a")
 	docs.set("b")
 	check(t, r.Reload(context.Background()))
-	wantFiles(t, dir, stateFile, keptFolder)
+	wantFiles(t, dir, stateFile, lockFile, keptFolder)
 }
 
 func TestStateDirThatCannotBe(t *testing.T) {
