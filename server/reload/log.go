@@ -34,10 +34,11 @@ func (r *Reloader) logOutcome(out outcome, now time.Time, took time.Duration) {
 	}
 }
 
-// logFailure logs why an attempt failed, and the diagnostics.
+// logFailure logs why an attempt failed, and the diagnostics. Documents that were changed and have the
+// same mistakes are logged each time: their author waits for it.
 func (r *Reloader) logFailure(out outcome, now time.Time) {
 	about, isLogged := r.failures.Failed(out.failure()+out.err.Error()+fmt.Sprint(out.list), now)
-	if !isLogged {
+	if !isLogged && !out.list.HasErrors() {
 		return
 	}
 	r.logDiagnostics(out.list)

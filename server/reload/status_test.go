@@ -131,4 +131,10 @@ func TestRepeatedFailuresAreLoggedOnce(t *testing.T) {
 		_ = r.Reload(context.Background())
 	}
 	count("an activation", "documents refused", 1)
+
+	for _, text := range []string{"bad 1", "bad 2", "bad 2"} { // each time they are saved, and not when they are read again
+		docs.set(text)
+		_ = r.Reload(context.Background())
+	}
+	count("the same mistake in changed documents", "the documents have an error", 2)
 }
