@@ -16,7 +16,7 @@ func (d *side) companionOutcomes(s *statement.Statement, found []*transition) []
 	var possible []string
 	switch {
 	case d.point == statement.PointVisibility:
-		possible = []string{statement.OutcomePartial, statement.OutcomeAllow}
+		possible = []string{statement.OutcomePartial, statement.OutcomeAllow, statement.OutcomeDeny}
 	case s.Effect == statement.OutcomeDeny:
 		possible = []string{statement.OutcomeAllow}
 	case s.Step < 5:
@@ -188,8 +188,9 @@ func (d *side) companionClass(s *statement.Statement, list []*statement.Statemen
 				return bytes.Compare(e.Rank, rank) >= 0 || e.Effect == list[0].Effect
 			}))
 	}
-	exceptions := lower(g.against)
-	reduced := reduceBy(s, exceptions)
+	ofGroup := lower(g.against)
+	exceptions := ofGroup // with those of the companions, which each apply to their own subjects
+	reduced := reduceBy(s, ofGroup)
 	if reduced == nil {
 		return nil
 	}
@@ -206,12 +207,12 @@ func (d *side) companionClass(s *statement.Statement, list []*statement.Statemen
 				continue
 			}
 			own := lower(d.relevantTo(s, q))
-			r := d.find([]*statement.Statement{reduced, t}, slices.Concat(exceptions, own), distinct(d.partner(g, q), q)...)
+			r := d.find([]*statement.Statement{reduced, t}, slices.Concat(ofGroup, own), distinct(d.partner(g, q), q)...)
 			if r == nil {
 				continue
 			}
 			part.Subjects = append(part.Subjects, q)
-			exceptions = append(exceptions, own...)
+			exceptions = slices.Concat(exceptions, own)
 			found.prefer(r.Object(d.point))
 			if slices.Contains(g.principals, q) {
 				found.affected[q] = true

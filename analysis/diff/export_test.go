@@ -13,7 +13,20 @@ func (r *Report) Fits(k *Class, object map[string]any, principals []string) bool
 	for _, set := range statement.Setters(object, nil) {
 		set(&q)
 	}
-	fits := func(m *member) bool { return m.s.Holds(principals) && m.s.Fits(&q) }
+	action, isView := object["action"].(string)
+	if isView {
+		typ, _ := object["type"].(string)
+		hasTypes := len(k.Types) == 0 || slices.Contains(k.Types, typ)
+		hasActions := len(k.Actions) == 0 || slices.Contains(k.Actions, action)
+		if !hasTypes || !hasActions || (k.Question == questionItem) != (object["items"] != nil) {
+			return false
+		}
+		cluster, _ := object["cluster"].(map[string]any)
+		q.Cluster, _ = cluster["name"].(string)
+		q.ClusterLabels, _ = cluster["labels"].(map[string]string)
+	}
+	// A view without a cluster fits by its subject alone.
+	fits := func(m *member) bool { return m.s.Holds(principals) && (isView && q.Cluster == "" || m.s.Fits(&q)) }
 	found := r.found[k.ID]
 	for _, list := range found.all {
 		one := false
