@@ -33,10 +33,11 @@ OPA           := $(GO) tool opa
 GOLANGCI_LINT := $(GO) tool -modfile=.ci/tools/go.mod golangci-lint
 
 # Tests hold little memory and make much garbage: collecting it seldom, below a limit, saves
-# a quarter of their time. golangci runs vet.
+# a quarter of their time. golangci runs vet. Each test program is linked anew: without its symbol
+# table, which only debuggers read, that takes an eighth less.
 TEST_GOGC     ?= 1600
 TEST_MEMLIMIT ?= 1200MiB
-GO_TEST       := GOGC=$(TEST_GOGC) GOMEMLIMIT=$(TEST_MEMLIMIT) $(GO) test -vet=off -timeout 30m
+GO_TEST       := GOGC=$(TEST_GOGC) GOMEMLIMIT=$(TEST_MEMLIMIT) $(GO) test -vet=off -ldflags=-s -timeout 30m
 
 # CONCURRENT are the packages that start goroutines, themselves or in their tests: the race
 # detector has something to find in them. It makes others several times as long for nothing.

@@ -39,7 +39,8 @@ func members(t testing.TB, b *Bundle) []member {
 func packUp(t testing.TB, all []member) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	packed := gzip.NewWriter(&out)
+	packed, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	check(t, err)
 	archive := tar.NewWriter(packed)
 	for _, m := range all {
 		if m.kind == 0 {

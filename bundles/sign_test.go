@@ -234,7 +234,7 @@ func compareHash(t *testing.T, text []byte) {
 
 // Data of many blocks has the hash that OPA computes, and is refused where a small one is.
 func TestLargeDataIsHashedInGroups(t *testing.T) {
-	text := accessData(t, translated(5000)).Bytes()
+	text := accessData(t, translated(2000)).Bytes()
 	compareHash(t, text)
 	data, err := dataFileOf(tables.TextOf(text))
 	check(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/gateway"
+	"github.com/writ-policy/writ/tests/gate"
 	oracle "github.com/writ-policy/writ/tests/oracle/gateway"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
@@ -21,7 +22,7 @@ func TestGatewayTablesDecideAsRego(t *testing.T) {
 	for seed := range uint64(3) {
 		files, world := oracle.Generate(seed)
 		e := activateRead(t, files)
-		for range 150 {
+		for range gate.Worlds(150) {
 			text := world.Requests(1)[0].JSON()
 			r, err := decision.DecodeGateway([]byte(text))
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/gateway"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -82,7 +83,7 @@ func TestGatewayTablesDecideCrowdedGateways(t *testing.T) {
 	e := activateRead(t, map[string]string{"p.yaml": crowdedGateways})
 	random := rand.New(rand.NewPCG(1, 2))
 	decided, statuses := 0, make(map[int]int)
-	const requests = 400
+	requests := gate.Worlds(400)
 	for range requests {
 		r := crowdedRequest(t, random)
 		want, paths, wantErr := e.gatewayByRego(t.Context(), r, e.now())

@@ -32,6 +32,10 @@ import (
 // would take most of the time of this package.
 func processEvery() int { return max(1, 200/gate.Effort()) }
 
+// byOPAEvery is of how many suites the embedded engine has OPA evaluate the Rego of one: in the
+// gate, a stock OPA and the compiled forms decide the cases of each suite without that.
+func byOPAEvery() int { return max(1, 9/gate.Effort()) }
+
 // A stock OPA runs the built bundle of every suite and every example: its generated tests
 // pass, and it decides each case as the embedded engine does. In the gate the packages of OPA
 // run all bundles, and the command runs that of the examples and of some of the suites.
@@ -55,7 +59,9 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 			case "inheritance":
 				point, ask = "gateway", embeddedGuard
 			}
-			c := newComparison(t, filepath.Join(dir, "policies"), (uint64(i)+firstWorld())%uint64(processEvery()) == 0, point)
+			isOneOf := func(every int) bool { return (uint64(i)+firstWorld())%uint64(every) == 0 }
+			c := newComparison(t, filepath.Join(dir, "policies"), isOneOf(processEvery()), point)
+			c.isByOPA = isOneOf(byOPAEvery())
 			c.test(t)
 			c.compareAt(t, point, readTimed(t, cases), ask)
 		})
@@ -82,6 +88,8 @@ type comparison struct {
 	points []string // at which requests are compared
 	stock  *stock
 	path   string // of the tarball, for the command opa; empty if that does not run
+	// isByOPA is whether the embedded engine has OPA evaluate the Rego of the bundle as well.
+	isByOPA bool
 }
 
 func newComparison(t *testing.T, dir string, isProcess bool, points ...string) *comparison {
@@ -94,7 +102,7 @@ func newComparison(t *testing.T, dir string, isProcess bool, points ...string) *
 	if len(points) == 0 {
 		points = engine.PointsByOPA(engine.DecideByOPA)
 	}
-	return &comparison{bundle, points, stock, path}
+	return &comparison{bundle: bundle, points: points, stock: stock, path: path, isByOPA: true}
 }
 
 // test runs the generated tests.
@@ -298,7 +306,11 @@ func (c *comparison) compareAt(t *testing.T, point string, rows []timedInput, as
 	}
 	decided := c.answers(t, point, rows)
 	var now time.Time
-	for _, embedded := range bothWays(t, c.bundle, c.points, engine.Options{Now: func() time.Time { return now }}) {
+	byOPA := [][]string{nil, c.points}
+	if !c.isByOPA {
+		byOPA = byOPA[:1]
+	}
+	for _, embedded := range enginesOf(t, c.bundle, byOPA, engine.Options{Now: func() time.Time { return now }}) {
 		for i, row := range rows {
 			now = row.Now
 			if want := ask(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
@@ -331,10 +343,16 @@ func (c *comparison) answers(t *testing.T, point string, rows []timedInput) []ma
 // points, the other has OPA evaluate it at some.
 func bothWays(t *testing.T, bundle *bundles.Bundle, points []string, o engine.Options) [2]*engine.Engine {
 	t.Helper()
+	return [2]*engine.Engine(enginesOf(t, bundle, [][]string{nil, points}, o))
+}
+
+// enginesOf are engines of a bundle, each with the points at which it has OPA evaluate the Rego.
+func enginesOf(t *testing.T, bundle *bundles.Bundle, points [][]string, o engine.Options) []*engine.Engine {
+	t.Helper()
 	bundle = readAgain(t, bundle)
 	o.Timeout = time.Minute // compilations of the tests beside wait for each other
-	var engines [2]*engine.Engine
-	for i, byOPA := range [][]string{nil, points} {
+	engines := make([]*engine.Engine, len(points))
+	for i, byOPA := range points {
 		o.ByOPA = byOPA
 		var err error
 		if engines[i], err = engine.Activate(context.Background(), bundle, o); err != nil {
