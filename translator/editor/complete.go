@@ -77,9 +77,12 @@ func (w *Workspace) Complete(a *Analysis, text string, line, column int) Complet
 	return c
 }
 
+// lineEnds makes each end of a line that YAML has a line feed.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // document returns the lines of the document around a place, before and after the cursor.
 func document(text string, line, column int) (before, after []string) {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	lines := strings.Split(lineEnds.Replace(text), "\n")
 	if line < 1 || line > len(lines) {
 		return []string{""}, nil
 	}

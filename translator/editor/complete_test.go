@@ -90,9 +90,11 @@ func TestComplete(t *testing.T) {
 			before, after, _ := strings.Cut(row.text, "|")
 			line := strings.Count(before, "\n") + 1
 			column := len(before) - strings.LastIndex(before, "\n") - 1
-			c := w.Complete(a, before+after, line, column)
-			if got := strings.Join(c.Items, ","); got != row.want || c.IsKey != row.isKey {
-				t.Errorf("got %s, key %t; want %s, %t", got, c.IsKey, row.want, row.isKey)
+			for _, end := range []string{"\n", "\r\n", "\r"} {
+				c := w.Complete(a, strings.ReplaceAll(before+after, "\n", end), line, column)
+				if got := strings.Join(c.Items, ","); got != row.want || c.IsKey != row.isKey {
+					t.Errorf("lines that end in %q: got %s, key %t; want %s, %t", end, got, c.IsKey, row.want, row.isKey)
+				}
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,11 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", row.name, got, row.want)
 		}
 	}
+	for _, text := range []string{"a: 1\rb: 2\r\rc: é", "a: 1\r\nb: 2\n\rc: é"} { // as YAML and diagnostics count lines
+		if got := linesOf(text); !slices.Equal(got, lines{"a: 1", "b: 2", "", "c: é"}) {
+			t.Errorf("%q: got the lines %q", text, got)
+		}
+	}
 	if got := l.runes(position{1, 9}); got != 8 {
 		t.Errorf("got %d runes before the position, want 8", got)
 	}
@@ -126,8 +132,11 @@ func TestReplace(t *testing.T) {
 		{"an end before the start", at(1, 1, 0, 0), "a𝒜b\ncXd\n"},
 		{"negative", at(-1, -1, -1, -1), "Xa𝒜b\ncd\n"},
 	} {
-		if got := replace(text, contentChange{row.where, "X"}); got != row.want {
-			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
+		for _, end := range []string{"\n", "\r\n", "\r"} {
+			text, want := strings.ReplaceAll(text, "\n", end), strings.ReplaceAll(row.want, "\n", end)
+			if got := replace(text, contentChange{row.where, "X"}); got != want {
+				t.Errorf("%s: got %q, want %q", row.name, got, want)
+			}
 		}
 	}
 }

@@ -12,7 +12,28 @@ import (
 // lines are the lines of a text, without their ends.
 type lines []string
 
-func linesOf(text string) lines { return strings.Split(text, "\n") }
+func linesOf(text string) (l lines) {
+	for {
+		line, size, hasEnd := firstLine(text)
+		if l = append(l, line); !hasEnd {
+			return l
+		}
+		text = text[size:]
+	}
+}
+
+// firstLine returns the first line of a text, and its size with its end, which the last line does not
+// have. Lines end in LF, CR LF or CR, as in the protocol and in the positions of diagnostics.
+func firstLine(text string) (line string, size int, hasEnd bool) {
+	at := strings.IndexAny(text, "\r\n")
+	switch {
+	case at < 0:
+		return text, len(text), false
+	case strings.HasPrefix(text[at:], "\r\n"):
+		return text[:at], at + 2, true
+	}
+	return text[:at], at + 1, true
+}
 
 // texts are the files of an analysis in lines. A file is split once, however many places of it one
 // answer has.
@@ -37,7 +58,7 @@ func (l lines) at(line int) string {
 	if line < 0 || line >= len(l) {
 		return ""
 	}
-	return strings.TrimSuffix(l[line], "\r")
+	return l[line]
 }
 
 // position converts a position of a diagnostic, in runes, to one of the protocol, in UTF-16.
@@ -91,18 +112,20 @@ func replace(text string, change contentChange) string {
 func offset(text string, p position) int {
 	at := 0
 	for range p.Line {
-		next := strings.IndexByte(text[at:], '\n')
-		if next < 0 {
+		_, size, hasEnd := firstLine(text[at:])
+		if !hasEnd {
 			return len(text)
 		}
-		at += next + 1
+		at += size
 	}
-	for left := p.Character; left > 0 && at < len(text) && text[at] != '\n'; {
-		r, size := utf8.DecodeRuneInString(text[at:])
+	line, _, _ := firstLine(text[at:])
+	left := p.Character
+	for len(line) > 0 && left > 0 {
+		r, size := utf8.DecodeRuneInString(line)
 		if left -= max(utf16.RuneLen(r), 1); left < 0 {
 			break
 		}
-		at += size
+		at, line = at+size, line[size:]
 	}
 	return at
 }
