@@ -187,3 +187,29 @@ func TestCallersCannotFillTheLog(t *testing.T) {
 		}
 	}
 }
+
+// A file of tokens that is emptied, as by a full disk, withdraws none of them.
+func TestEmptiedTokens(t *testing.T) {
+	h := newHouse(t)
+	const content = "good,olga,1\n"
+	h.config.Callers.Tokens = h.write("tokens.csv", content)
+	r := h.run()
+	r.client.Transport = tokenOf{"good", r.client.Transport}
+	r.eventually("ready", r.isReady)
+	h.write("tokens.csv", "")
+	r.eventually("the failure is counted", func() bool { return r.metric("writ_files_failing 1") })
+	h.write("tokens.csv", content+"other,otto,2\n")
+	r.eventually("the file is read", func() bool { return r.metric("writ_files_failing 0") })
+}
+
+// tokenOf sends requests with a token.
+type tokenOf struct {
+	token string
+	http.RoundTripper
+}
+
+func (s tokenOf) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	return s.RoundTripper.RoundTrip(r)
+}

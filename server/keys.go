@@ -57,7 +57,7 @@ func (k *keys) refresh() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	changed, err := k.Reload()
-	k.reload.log(k.s.log, "keys of bundles", changed, err)
+	k.reload.record(k.s, "keys of bundles", changed, err)
 	k.failed = withoutPath(err)
 	if changed {
 		k.s.sources.poke() // a rejected bundle may be valid now

@@ -87,13 +87,13 @@ func (s *Server) runBackground(background, observed context.Context, work *sync.
 	if s.frontProxy != nil {
 		var trust fileReload
 		work.Go(func() {
-			s.frontProxy.watch(background, func(changed bool, err error) { trust.log(s.log, "settings of the front proxy", changed, err) })
+			s.frontProxy.watch(background, func(changed bool, err error) { trust.record(s, "settings of the front proxy", changed, err) })
 		})
 	}
 	if s.issuer != nil {
 		var keys fileReload
 		work.Go(func() {
-			s.issuer.Run(observed, func(changed bool, err error) { keys.log(s.log, "keys of the issuer", changed, err) })
+			s.issuer.Run(observed, func(changed bool, err error) { keys.record(s, "keys of the issuer", changed, err) })
 		})
 	}
 }
@@ -221,42 +221,49 @@ func (s *Server) refresh(ctx context.Context) {
 		}
 		if s.clusters != nil {
 			changed, err := s.clusters.Reload()
-			clusters.log(s.log, "clusters", changed, err)
+			clusters.record(s, "clusters", changed, err)
 		}
 		if s.sources.keys != nil {
 			s.sources.keys.refresh()
 		}
 		if s.sources.gitKeys != nil {
 			changed, err := s.sources.gitKeys.Reload()
-			commits.log(s.log, "keys of commits", changed, err)
+			commits.record(s, "keys of commits", changed, err)
 			if changed {
 				s.sources.poke() // a rejected commit may be valid now
 			}
 		}
 		if s.tokens != nil {
 			changed, err := s.tokens.Reload()
-			tokens.log(s.log, "tokens", changed, err)
+			tokens.record(s, "tokens", changed, err)
 		}
 		if s.tls != nil {
 			changed, err := s.tls.reload()
-			tls.log(s.log, "certificates", changed, err)
+			tls.record(s, "certificates", changed, err)
 		}
 	}
 }
 
-// fileReload logs the reloads of a file.
-type fileReload struct{ failures limits.Failures }
+// fileReload logs and counts the reloads of a file.
+type fileReload struct {
+	failures  limits.Failures
+	isFailing bool
+}
 
-// log logs a change of the file, or its error unless that repeats.
-func (r *fileReload) log(log *slog.Logger, what string, changed bool, err error) {
+// record logs a change of the file, or its error unless that repeats.
+func (r *fileReload) record(s *Server, what string, changed bool, err error) {
+	if isFailing := err != nil; isFailing != r.isFailing {
+		r.isFailing = isFailing
+		s.metrics.FileFails(isFailing)
+	}
 	if err != nil {
 		if about, isLogged := r.failures.Failed(err.Error(), time.Now()); isLogged {
-			log.Error("the previous "+what+" stay in use", append(about, "error", err)...)
+			s.log.Error("the previous "+what+" stay in use", append(about, "error", err)...)
 		}
 		return
 	}
 	if about, failed := r.failures.Ended(); failed || changed {
-		log.Info(what+" reloaded", about...)
+		s.log.Info(what+" reloaded", about...)
 	}
 }
 

@@ -46,7 +46,8 @@ func ReadTokens(path string) (*Tokens, error) {
 }
 
 // Reload reads the file again and reports whether it changed. After an error the tokens
-// are those of the last file that was valid.
+// are those of the last file that was valid. A file whose last token is gone is an error: it
+// is rather one that is being written, or a disk that is full, than a withdrawal of all tokens.
 func (t *Tokens) Reload() (changed bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,6 +62,9 @@ func (t *Tokens) Reload() (changed bool, err error) {
 	callers, err := parseTokens(content)
 	if err != nil {
 		return false, fmt.Errorf("read tokens: %s: %w", t.path, err)
+	}
+	if before := t.callers.Load(); before != nil && len(*before) > 0 && len(callers) == 0 {
+		return false, fmt.Errorf("read tokens: %s: the file has no token any more", t.path)
 	}
 	t.content = hash
 	t.callers.Store(&callers)

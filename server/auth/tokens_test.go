@@ -90,6 +90,12 @@ func TestTokensReload(t *testing.T) {
 	if changed, err := read.Reload(); !changed || err != nil || good("t1") || !good("t2") {
 		t.Errorf("mended: got %v, %v; good: %v, %v", changed, err, good("t1"), good("t2"))
 	}
+	for _, content := range []string{"", "\n\n"} { // half of a writing
+		write(content)
+		if changed, err := read.Reload(); changed || err == nil || !good("t2") {
+			t.Errorf("without a token: got %v, %v; the old token is good: %v", changed, err, good("t2"))
+		}
+	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

@@ -125,6 +125,11 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.stateFails, i) },
 	},
 	{
+		"writ_files_failing", "gauge", nil,
+		"Files of tokens, keys, certificates, clusters and settings that cannot be read again: their previous content is in use.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.filesFail, i) },
+	},
+	{
 		"writ_key_withdrawn", "gauge", nil,
 		"1 while the active revision is signed by a key that is no longer accepted.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.withdrawn, i) },

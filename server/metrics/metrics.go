@@ -52,6 +52,7 @@ type Metrics struct {
 	lastSuccess prometheus.Gauge
 	degraded    prometheus.Gauge
 	stateFails  prometheus.Gauge
+	filesFail   prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
 	steps       stepDurations
 	withdrawn   prometheus.Gauge
@@ -232,6 +233,9 @@ func (m *Metrics) Degraded(yes bool) {
 func (m *Metrics) StateFails(yes bool) {
 	m.stateFails.Set(number(yes))
 }
+
+// FileFails counts a file that cannot be read again, or no longer.
+func (m *Metrics) FileFails(yes bool) { m.filesFail.Add(2*number(yes) - 1) }
 
 // KeyWithdrawn sets whether the active revision is signed by a key that is no longer
 // accepted.
