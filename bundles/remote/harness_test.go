@@ -132,7 +132,8 @@ func altered(t testing.TB, archive []byte, change func([]entry) []entry) []byte 
 		all = append(all, entry{header.Name, content, tar.TypeReg})
 	}
 	var out bytes.Buffer
-	zipped := gzip.NewWriter(&out)
+	zipped, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	check(t, err)
 	writer := tar.NewWriter(zipped)
 	for _, e := range change(all) {
 		check(t, writer.WriteHeader(&tar.Header{Name: e.name, Typeflag: e.kind, Size: int64(len(e.content)), Mode: 0o644, Linkname: link(e.kind)}))

@@ -29,12 +29,12 @@ func decodeSplit(t *testing.T, text []byte, table Table) error {
 // rows have in common are held once.
 func TestDecodeLargeTable(t *testing.T) {
 	roles := make(map[string]Role)
-	for i := range 20_000 {
+	for i := range 8_000 {
 		rule := KubernetesRule{Rule: 1, Source: fmt.Sprintf("f.yaml:%d", i), KubernetesLists: &KubernetesLists{Verbs: []string{"get", "list"}, Names: []string{fmt.Sprint("n-", i)}}}
 		roles[fmt.Sprintf("r-%d", i)] = Role{Family: FamilyKubernetes, Name: fmt.Sprintf("r-%d", i), Kubernetes: []KubernetesRule{rule}}
 	}
 	one, many := make(map[string][]string), make(map[string]Map[[]string])
-	for i := range 10_000 {
+	for i := range 4_000 {
 		one[fmt.Sprint("user:u-", i)] = []string{fmt.Sprint("b-", i)}
 		many[fmt.Sprint("n-", i)] = MapOf(map[string][]string{"user:a": {"b"}})
 	}
