@@ -69,8 +69,50 @@ type naive struct {
 	judge     statement.Judge
 	known     map[string]bool
 	documents string
-	accounts  []string // those that bindings name, and those that rules name
+	accounts  []string               // those that bindings name, and those that rules name
+	granted   map[string][][]request // what the role of a target grants, in each place where it is bound
 }
+
+// grantedBy returns what roles grant, in each place where they are bound.
+func grantedBy(documents []object) map[string][][]request {
+	out := make(map[string][][]request)
+	for _, b := range documents {
+		ref, isBinding := b["roleRef"].(object)
+		if !isBinding {
+			continue
+		}
+		namespace, _ := b["metadata"].(object)["namespace"].(string)
+		for _, r := range documents {
+			rules, isRole := r["rules"].([]object)
+			if !isRole || r["metadata"].(object)["name"] != ref["name"] {
+				continue
+			}
+			var all []request
+			for _, rule := range rules {
+				names, _ := rule["resourceNames"].([]string)
+				if names == nil {
+					names = []string{""}
+				}
+				for _, verb := range rule["verbs"].([]string) {
+					for _, group := range rule["apiGroups"].([]string) {
+						for _, resource := range rule["resources"].([]string) {
+							name, sub, _ := strings.Cut(resource, "/")
+							for _, n := range names {
+								all = append(all, request{verb, group, name, sub, namespace, n})
+							}
+						}
+					}
+				}
+			}
+			target := "ROLE:" + ref["name"].(string)
+			out[target] = append(out[target], all)
+		}
+	}
+	return out
+}
+
+// administrators are the targets of those who may do everything somewhere.
+var administrators = map[string]string{reach.ClusterAdmin: "", "namespace-admin:n0": "n0", "namespace-admin:n1": "n1"}
 
 // accountsOf returns the accounts that documents know: a rule may list others by their names.
 func accountsOf(documents []object) []string {
@@ -302,7 +344,12 @@ func (x *naive) search(from string) map[string]cost {
 				}
 			}
 			if s.sink {
-				reached(reach.ClusterAdmin)
+				for to := range administrators {
+					reached(to)
+				}
+				for to := range x.granted {
+					reached(to)
+				}
 				continue
 			}
 			for _, p := range subjects {
@@ -310,8 +357,17 @@ func (x *naive) search(from string) map[string]cost {
 					reached(p)
 				}
 			}
-			if slices.Contains(s.groups, "system:masters") || x.isAllowed(s.who, request{verb: "*", group: "*", resource: "*"}, "") {
-				reached(reach.ClusterAdmin)
+			for to, namespace := range administrators {
+				if slices.Contains(s.groups, "system:masters") || x.isAllowed(s.who, request{verb: "*", group: "*", resource: "*", namespace: namespace}, "") {
+					reached(to)
+				}
+			}
+			for to, places := range x.granted {
+				if slices.ContainsFunc(places, func(all []request) bool {
+					return !slices.ContainsFunc(all, func(r request) bool { return !x.isAllowed(s.who, r, "") })
+				}) {
+					reached(to)
+				}
 			}
 			x.step(s.who, func(to *who, c reach.Class) {
 				if key := to.key() + "|" + map[bool]string{true: "sink"}[to.sink]; c <= class && !seen[key] {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -131,19 +132,20 @@ func options(t *testing.T, documents []object, side *diff.Side) reach.Options {
 	}
 }
 
-// What a naive search reaches, which tries every edge by decisions of the engine, is what is
-// reported, with the same class and as many hops; and nothing else is.
+// A naive search tries every edge by decisions of the engine. The subjects, administrators and roles
+// that it reaches are what is reported, with the same class and as many hops; and nothing else is.
 func TestPathsAreThoseOfANaiveSearch(t *testing.T) {
 	found, absent := make(map[reach.Class]int), 0
 	for n := range *pairs {
 		m := maker{rand.New(rand.NewPCG(*seed+uint64(n), 9))}
 		documents := m.documents()
 		side := revisions.Of(t, texts(t, documents))
-		x := &naive{t: t, judge: side.Judge, known: make(map[string]bool), documents: statement.JSONText(documents), accounts: accountsOf(documents)}
+		x := &naive{t: t, judge: side.Judge, known: make(map[string]bool), documents: statement.JSONText(documents), accounts: accountsOf(documents), granted: grantedBy(documents)}
+		targets := slices.Concat(subjects, slices.Sorted(maps.Keys(administrators)), slices.Sorted(maps.Keys(x.granted)))
 		for _, from := range []string{"user:u0", "user:u1", "group:g0", account("n0", "sa")} {
 			best := x.search(from)
 			o := options(t, documents, side)
-			o.From, o.To = []string{from}, append(slices.Clone(subjects), reach.ClusterAdmin)
+			o.From, o.To = []string{from}, targets
 			o.Known = subjects
 			report, err := reach.Find(t.Context(), o)
 			if err != nil {
