@@ -23,29 +23,22 @@ func (r *resolver) routes() {
 	selectors := make(map[*document.Listener]labels.Selector)
 	for _, d := range r.routeDocuments {
 		route := resolvedRoute{Document: d}
-		seen, hosts := make(map[attachment]bool), hostnamesOf(d.Hostnames)
+		receptions := r.receptions(d, selectors)
 		for i := range d.Parents {
 			parent := &d.Parents[i]
 			if parent.Kind.Value != tables.KindGateway {
 				r.otherParent(cycles, d, parent)
 				continue
 			}
-			for _, a := range r.parent(d, parent, hosts, selectors) {
-				if !seen[a] {
-					seen[a] = true
-					route.Listeners = append(route.Listeners, a)
-				}
-			}
+			route.Listeners = append(route.Listeners, r.parent(d, parent, receptions)...)
 		}
 		r.out.Routes = append(r.out.Routes, route)
 	}
 	r.oneKind()
 }
 
-// parent is the listeners that a parentRef puts a route on.
-func (r *resolver) parent(
-	d *document.Route, p *document.ParentRef, hosts hostnames, selectors map[*document.Listener]labels.Selector,
-) []attachment {
+// parent is the listeners that a parentRef puts a route on, without those of the parentRefs before.
+func (r *resolver) parent(d *document.Route, p *document.ParentRef, receptions func(*document.Gateway) []reception) []attachment {
 	id := directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}
 	gateway, ok := r.Find(id).(*document.Gateway)
 	if !ok {
@@ -54,25 +47,30 @@ func (r *resolver) parent(
 		return nil
 	}
 	var out []attachment
-	named, why := false, ""
+	named, accepted, why, received := false, false, "", receptions(gateway)
 	for i := range gateway.Listeners {
 		l := &gateway.Listeners[i]
 		if p.Section.Value != "" && p.Section.Value != l.Name.Value {
 			continue
 		}
 		named = true
-		refused := r.refusal(gateway, l, d, hosts, selectors)
-		if p.Port != 0 && p.Port != l.Port {
-			refused = fmt.Sprintf("its port is %d", l.Port)
-		}
-		if refused == "" {
-			out = append(out, attachment{gateway, i})
-		} else if why == "" {
-			why = fmt.Sprintf("listener %q does not: %s", l.Name.Value, refused)
+		isOtherPort := p.Port != 0 && p.Port != l.Port
+		switch {
+		case received[i].refusal == "" && !isOtherPort:
+			accepted = true
+			if !received[i].isTaken {
+				received[i].isTaken = true
+				out = append(out, attachment{gateway, i})
+			}
+		case why != "":
+		case isOtherPort:
+			why = fmt.Sprintf("listener %q does not: its port is %d", l.Name.Value, l.Port)
+		default:
+			why = fmt.Sprintf("listener %q does not: %s", l.Name.Value, received[i].refusal)
 		}
 	}
 	switch object := p.Namespace.Value + "/" + p.Name.Value; {
-	case len(out) > 0:
+	case accepted:
 	case !named && p.Section.Value != "":
 		r.missingSection(&d.Header, diag.ParentNotFound, p.Section, tables.KindGateway, object, sectionNames(gateway, nil))
 	case !r.Partial && why != "":
@@ -80,6 +78,31 @@ func (r *resolver) parent(
 			"the route is not accepted by any listener of Gateway %s: no traffic of it gets there", object))
 	}
 	return out
+}
+
+// reception is what a listener does with a route.
+type reception struct {
+	refusal string // why it does not accept the route; empty if it does
+	isTaken bool   // a parentRef has put the route on it
+}
+
+// receptions returns a function that gives the receptions of a route by the listeners of a Gateway. They
+// are found once: a route may name a Gateway in many parentRefs.
+func (r *resolver) receptions(
+	d *document.Route, selectors map[*document.Listener]labels.Selector,
+) func(*document.Gateway) []reception {
+	hosts, byGateway := hostnamesOf(d.Hostnames), make(map[*document.Gateway][]reception)
+	return func(g *document.Gateway) []reception {
+		received, isKnown := byGateway[g]
+		if !isKnown {
+			received = make([]reception, len(g.Listeners))
+			for i := range g.Listeners {
+				received[i].refusal = r.refusal(g, &g.Listeners[i], d, hosts, selectors)
+			}
+			byGateway[g] = received
+		}
+		return received
+	}
 }
 
 // refusal returns the reason why a listener does not accept a route, or "" if it does.

@@ -247,3 +247,28 @@ func count(list diag.List, code diag.Code) int {
 	}
 	return n
 }
+
+// What a listener does with a route is found once, and not for each parentRef: the work is that of the
+// listeners and the parentRefs, and not of their product.
+func TestManyParentRefsAndListeners(t *testing.T) {
+	const many = 500
+	gateway := &document.Gateway{Header: gatewayHeader(tables.KindGateway, "net", "edge")}
+	route := routeOf("net", "r")
+	route.Hostnames = []string{"h1.example.com", "other.example.com"}
+	for i := range many {
+		gateway.Listeners = append(gateway.Listeners, document.Listener{
+			Name: syntax.Text{Value: fmt.Sprint("l", i)}, Protocol: "HTTP", Port: 1, Hostname: fmt.Sprintf("h%d.example.com", i), From: "All",
+		})
+		parent := parentOf(tables.KindGateway, "net", "edge")
+		parent.Port = 1 + i%2
+		route.Parents = append(route.Parents, parent)
+	}
+	var out *resolution
+	allocations := testing.AllocsPerRun(1, func() { out, _ = resolveGatewayDocuments([]syntax.Document{gateway, route}) })
+	if got := len(out.Routes[0].Listeners); got != 1 {
+		t.Errorf("the route is on %d listeners, want 1", got)
+	}
+	if allocations > 50*many {
+		t.Errorf("got %v allocations for %d parentRefs and as many listeners", allocations, many)
+	}
+}
