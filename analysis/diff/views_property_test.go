@@ -171,3 +171,26 @@ func TestRulesOfOneViewAreComparedForEachSubject(t *testing.T) {
 		t.Errorf("%s; %d of %d requests fit exact classes", problem, held, len(list))
 	}
 }
+
+// A group loses metrics alone, and its view beside a user whose policy denies it. The class is for both
+// actions, and lists the group.
+func TestJoinedActionsListPrincipals(t *testing.T) {
+	const policy = `{apiVersion: clusterpulse.io/v1alpha1, kind: MonitorAccessPolicy, metadata: {name: %s}, spec: {identity: {subjects: {%s}, priority: %d}, access: {effect: Allow}, scope: {clusters: {default: %s, rules: [%s]}}}}`
+	const rule = `{selector: {%s}, permissions: {view: %[2]t, viewMetrics: %[2]t}, resources: [%[3]s]}`
+	gone := fmt.Sprintf(policy, "p1", "groups: [b]", 0, "none", fmt.Sprintf(rule, "matchLabels: {env: prod}", true, "{type: pods, visibility: none}"))
+	stay := []string{
+		fmt.Sprintf(policy, "p2", "users: [u]", 1, "none", fmt.Sprintf(rule, `matchPattern: ".*"`, false, "")),
+		fmt.Sprintf(policy, "p3", "groups: [b]", 2, "all", fmt.Sprintf(rule, "matchNames: [c1]", true, "")),
+	}
+	for _, k := range compare(t, append([]string{gone}, stay...), stay).Classes {
+		for _, x := range k.Transitions {
+			if k.Question == "access" && x.From == "partial" && x.To == "deny" && slices.Contains(k.Actions, "viewMetrics") {
+				if !slices.Equal(x.Affected.Principals, []string{"group:b"}) {
+					t.Errorf("%v: got affected %v, want group b", k.Actions, x.Affected.Principals)
+				}
+				return
+			}
+		}
+	}
+	t.Error("no such class")
+}

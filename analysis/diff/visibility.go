@@ -125,6 +125,9 @@ func joinActions(list []*class) []*class {
 		}
 		if into := by[key]; into != nil {
 			into.actions = tables.Entries(slices.Concat(into.actions, k.actions))
+			for i, t := range k.transitions {
+				maps.Copy(into.transitions[i].affected, t.affected)
+			}
 			continue
 		}
 		by[key] = k
