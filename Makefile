@@ -42,9 +42,10 @@ GO_TEST       := GOGC=$(TEST_GOGC) GOMEMLIMIT=$(TEST_MEMLIMIT) $(GO) test -vet=o
 # CONCURRENT are the packages that start goroutines, themselves or in their tests: the race
 # detector has something to find in them. It makes others several times as long for nothing.
 # Tests of the built command run in other processes, and the command's scripts one by one; the
-# goroutines of the translator run in the tests of server/reload.
+# goroutines of the translator run in the tests of server/reload, those of its tables in the tests
+# of bundles.
 CONCURRENT := $$(grep -rlE --include='*.go' '^[[:space:]]+go (func|[[:alpha:]_.]+\()|[.]Go\(' . \
-	| grep -vE '^./((tests|bin|[.]ci)/|(cmd/writ|translator)/[^/]*[.]go)' | xargs -n1 dirname | sort -u)
+	| grep -vE '^./((tests|bin|[.]ci)/|(cmd/writ|translator|translator/tables)/[^/]*[.]go)' | xargs -n1 dirname | sort -u)
 
 # step names what runs, so that a log says where the time went and what failed.
 step = @printf '\n== %s\n'
