@@ -16,7 +16,7 @@ import (
 )
 
 // worlds is how many random directories of a point are served.
-func worlds() int { return max(1, gate.Times(2)/3) }
+func worlds() int { return max(1, gate.Times(2)/2) }
 
 // requestsPerState is how many requests are asked of one state of a directory at one time.
 const requestsPerState = 8
