@@ -94,6 +94,8 @@ func TestConsole(t *testing.T) {
 		"not a limit":           {"/v1/matrix?limit=-1", 400, [2]string{}, "limit must be a number"},
 		"another format":        {"/v1/matrix?format=xls", 400, [2]string{}, "json or csv"},
 		"an unknown parameter":  {"/v1/matrix?colour=red", 400, [2]string{}, "no parameter but"},
+		"a needless parameter":  {"/v1/rates?window=1h", 400, [2]string{}, `"the query must have no parameter"`},
+		"not UTF-8":             {"/v1/subject?subject=user:%ff", 400, [2]string{}, "the parameter subject must be UTF-8"},
 		"a parameter twice":     {"/v1/matrix?of=who&of=what", 400, [2]string{}, "once each"},
 		"a long query":          {"/v1/matrix?search=" + strings.Repeat("a", 17<<10), 414, [2]string{}, "16384"},
 		"Graphviz":              {"/v1/topology?format=dot", 200, [2]string{"Content-Type", "text/plain; charset=utf-8"}, `"a" -> "b\""`},

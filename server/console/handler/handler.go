@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/internal/limits"
@@ -196,8 +197,15 @@ func queryOf(r *http.Request, known []string) (url.Values, *exchange.Refusal) {
 		return nil, exchange.MalformedQuery
 	}
 	for name, values := range query {
-		if !slices.Contains(known, name) || len(values) > 1 {
-			return nil, &exchange.Refusal{Status: http.StatusBadRequest, Field: name, Message: "the query has, once each, no parameter but " + strings.Join(known, ", ")}
+		switch {
+		case len(known) == 0:
+			return nil, &exchange.Refusal{Status: http.StatusBadRequest, Field: name, Message: "the query must have no parameter"}
+		case !slices.Contains(known, name) || len(values) > 1:
+			return nil, &exchange.Refusal{
+				Status: http.StatusBadRequest, Field: name, Message: "the query has, once each, no parameter but " + strings.Join(known, ", "),
+			}
+		case !utf8.ValidString(values[0]): // U+FFFD, which an answer would have instead, may be the name of a user
+			return nil, &exchange.Refusal{Status: http.StatusBadRequest, Field: name, Message: "the parameter " + name + " must be UTF-8"}
 		}
 	}
 	return query, nil
