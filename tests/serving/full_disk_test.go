@@ -113,8 +113,11 @@ func (d *smallDisk) free() {
 func (d *smallDisk) whole() {
 	d.t.Helper()
 	err := filepath.WalkDir(d.at("state"), func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || entry.Name() == "commit" || entry.Name() == "sequence" { // those of the last bundle
+		switch {
+		case err != nil || entry.IsDir():
 			return err
+		case entry.Name() == "commit", entry.Name() == "sequence", entry.Name() == "lock": // those of the last bundle, and that of the folder
+			return nil
 		}
 		f, err := os.Open(path)
 		if err != nil {
