@@ -7,9 +7,9 @@ PROGRAM     ?= bin/writ
 FUZZTIME    ?= 1m
 LOADTIME    ?= 3m
 RELEASE     ?= bin/release
-# EFFORT is how much random tests do: 1 is what `go test ./...` does, 3 the gate, 1000 hours.
+# EFFORT is how much random tests do: 1 is what `go test ./...` does, 2 the gate, 1000 hours.
 ifndef EFFORT
-EFFORT := $(if $(filter soak,$(MAKECMDGOALS)),1000,3)
+EFFORT := $(if $(filter soak,$(MAKECMDGOALS)),1000,2)
 endif
 export EFFORT
 

@@ -1,5 +1,5 @@
 // Package gate decides how much the heavy tests do, by one number: EFFORT is 1 by default, as
-// in go test ./..., 3 in make test and 1000 in make soak. Random worlds and requests begin at
+// in go test ./..., 2 in make test and 1000 in make soak. Random worlds and requests begin at
 // SEED. Neither variable begins with WRIT_, as writ reads those as flags.
 //
 // Importing the package makes garbage collection rare, unless GOGC is set: tests hold little
@@ -15,7 +15,7 @@ import (
 )
 
 // full is the effort of make test.
-const full = 3
+const full = 2
 
 // collectAt and memoryLimit are GOGC and GOMEMLIMIT of tests for which the environment does
 // not set GOGC. Two packages are tested at a time on a machine with two cores.
@@ -72,7 +72,7 @@ func IsFull() bool { return Effort() >= full }
 func Only(t testing.TB) {
 	t.Helper()
 	if !IsFull() {
-		t.Skip("a test of the gate: EFFORT=3 runs it")
+		t.Skip("a test of the gate: EFFORT=2 runs it")
 	}
 }
 
