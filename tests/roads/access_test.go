@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 )
 
 // worlds is how many random directories of a point are served.
-func worlds() int { return max(1, gate.Times(2)/2) }
+func worlds() int { return gate.Times(3) / 2 }
 
 // requestsPerState is how many requests are asked of one state of a directory at one time.
 const requestsPerState = 8
@@ -60,6 +61,7 @@ func TestAccessRoadsAgree(t *testing.T) {
 					}
 					asked = append(asked, q)
 					s.accessRoads(q, r)
+					s.sameForNeighbors(q, members(decode(t, []byte(requests[s.IntN(len(requests))].JSON()))))
 				}
 				s.sameInBatches("access", asked)
 				s.sameOnCommandLine("access", asked)
@@ -69,7 +71,7 @@ func TestAccessRoadsAgree(t *testing.T) {
 	}
 	t.Log(counts)
 	(&site{T: t}).check(counts, "access",
-		"access filter", "access compile", "evaluation", "evaluations", "review", "Origin review", "who-can")
+		"access neighbor", "access filter", "access compile", "evaluation", "evaluations", "review", "Origin review", "who-can")
 }
 
 // accessRoads asks for a decision by each road that can state the request.
@@ -88,6 +90,26 @@ func (s *site) accessRoads(q map[string]any, r oracle.Request) {
 	if c := (caller{r.User, r.Groups}); c.canAsk() {
 		s.originReview(r)
 		s.rulesReview(c, r.Namespace)
+	}
+}
+
+// sameForNeighbors asks for requests that differ from one that is kept in a member of another, and in the
+// namespace: a cache whose keys lack the member would answer them alike.
+func (s *site) sameForNeighbors(q, other map[string]any) {
+	s.Helper()
+	var neighbors []map[string]any
+	for _, key := range slices.Sorted(maps.Keys(with(q, other))) {
+		if !reflect.DeepEqual(q[key], other[key]) {
+			neighbors = append(neighbors, with(q, map[string]any{key: other[key]}))
+		}
+	}
+	for _, namespace := range random.Namespaces {
+		neighbors = append(neighbors, with(q, map[string]any{"namespace": namespace}))
+	}
+	for _, neighbor := range neighbors {
+		if want, valid := s.decide("access", neighbor); valid {
+			s.same("access neighbor", neighbor, s.ask("/v1/decisions/access", neighbor), want)
+		}
 	}
 }
 
