@@ -30,26 +30,3 @@ func TestFilterLeavesItsList(t *testing.T) {
 		t.Errorf("got %v where none is even", got)
 	}
 }
-
-func TestRoom(t *testing.T) {
-	var room elements.Room[int]
-	var lists [][]int
-	for n := range 3 * elements.Together {
-		list := room.Make(n % 20)
-		if list == nil || len(list) != n%20 || cap(list) != len(list) {
-			t.Fatalf("a list of %d has %d elements and a capacity of %d", n%20, len(list), cap(list))
-		}
-		for i := range list {
-			if list[i] != 0 {
-				t.Fatalf("a list of %d begins with %v", len(list), list)
-			}
-			list[i] = n
-		}
-		lists = append(lists, list)
-	}
-	for n, list := range lists {
-		if slices.ContainsFunc(list, func(got int) bool { return got != n }) {
-			t.Errorf("list %d became %v", n, list)
-		}
-	}
-}

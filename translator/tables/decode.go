@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
 )
 
@@ -89,9 +88,6 @@ type decoder struct {
 	rule   KubernetesLists // of the rule that is being decoded
 	kept   strings.Builder // the texts that are not shared, until it is full
 	key    string          // of the row that is being decoded
-	// textRoom and ruleRoom are for lists that are not shared.
-	textRoom elements.Room[string]
-	ruleRoom elements.Room[KubernetesRule]
 }
 
 func newDecoder(checked []byte) *decoder {
@@ -197,14 +193,7 @@ func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
 	for range jsontext.Elements(raw) {
 		n++
 	}
-	switch list := to.Addr().Interface().(type) {
-	case *[]string:
-		*list = d.textRoom.Make(n)
-	case *[]KubernetesRule:
-		*list = d.ruleRoom.Make(n)
-	default:
-		to.Set(reflect.MakeSlice(to.Type(), n, n))
-	}
+	to.Set(reflect.MakeSlice(to.Type(), n, n))
 	for i := range n {
 		next := d.tokens.Next()
 		if next.Kind == 'n' && to.Type().Elem().Kind() == reflect.Struct {

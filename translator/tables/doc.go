@@ -23,10 +23,10 @@
 //	tree         216    95   of package match: a subject with its grants
 //	data         100   103   the JSON, packed
 //
-// Texts, values and lists of a bundle stand together in larger pieces of memory, four objects of
-// Go for three such roles in place of fourteen for each, because a collection pays for each. A
-// change makes the piece of a row again, about 128 keys and pointers and the hash of their JSON,
-// and no value but its own.
+// Texts and values of a bundle stand together in larger pieces of memory, three objects of Go
+// in place of fourteen. Fewer would save nothing: what a collection takes follows from the bytes
+// with pointers. A change makes the piece of a row again, about 128 keys and pointers and the hash
+// of their JSON, and no value but its own.
 //
 // Places are the largest text: 110 bytes. A number of the file with a line has 8 each, but a
 // type of its own in each report, and text in each decision. Rows as offsets into one text would

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/internal/jsontext"
 	"github.com/writ-policy/writ/internal/parallel"
 )
@@ -189,7 +188,7 @@ func decodeRows[V any](rows []row[V], object []byte, with *decoder) ([]row[V], e
 	var free []V
 	for key := with.tokens.Next(); key.Kind != '}'; key = with.tokens.Next() {
 		if len(free) == 0 {
-			free = make([]V, min(1+len(rows), elements.Together))
+			free = make([]V, min(1+len(rows), valuesTogether))
 		}
 		name, value := with.keep(key), &free[0]
 		free, with.key = free[1:], name
@@ -200,6 +199,10 @@ func decodeRows[V any](rows []row[V], object []byte, with *decoder) ([]row[V], e
 	}
 	return rows, nil
 }
+
+// valuesTogether is how many values of rows are in one piece of memory: with Go's own word before
+// them, they fill it.
+const valuesTogether = 63
 
 // UnmarshalJSON reads an object. Decode is faster.
 func (m *Map[V]) UnmarshalJSON(content []byte) error {

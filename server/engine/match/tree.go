@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/writ-policy/writ/internal/elements"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -53,9 +52,6 @@ func Build(access *tables.Access, before *Tree) *Tree {
 		subjects:  before.subjects.clone(),
 		stale:     make(map[string]bool),
 	}
-	if before.subjects.used == 0 {
-		g.room = new(elements.Room[grant])
-	}
 	g.findStale(g.updateRoles())
 	g.updateAllSubjects()
 	g.dropStaleSubjects()
@@ -73,8 +69,6 @@ type treeBuilder struct {
 	// stale holds the keys of bindings whose grant may have changed; their subjects must be
 	// refreshed.
 	stale map[string]bool
-	// room is for the grants of the first tree. Those of later ones change one by one.
-	room *elements.Room[grant]
 }
 
 // updateRoles keeps the large roles, and returns the keys of the roles that changed; none if all
@@ -162,12 +156,7 @@ func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 		g.subjects.stale++
 		return
 	}
-	var grants []grant
-	if g.room != nil {
-		grants = g.room.Make(len(*keys))[:0]
-	} else {
-		grants = make([]grant, 0, len(*keys))
-	}
+	grants := make([]grant, 0, len(*keys))
 	for _, key := range *keys {
 		binding := g.bindings.Find(key)
 		if binding == nil {
