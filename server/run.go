@@ -245,15 +245,11 @@ func (s *Server) refresh(ctx context.Context) {
 }
 
 // fileReload logs and counts the reloads of a file.
-type fileReload struct {
-	failures  limits.Failures
-	isFailing bool
-}
+type fileReload struct{ failures limits.Failures }
 
 // record logs a change of the file, or its error unless that repeats.
 func (r *fileReload) record(s *Server, what string, changed bool, err error) {
-	if isFailing := err != nil; isFailing != r.isFailing {
-		r.isFailing = isFailing
+	if isFailing := err != nil; isFailing != r.failures.Any() {
 		s.metrics.FileFails(isFailing)
 	}
 	if err != nil {

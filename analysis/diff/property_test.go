@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/analysis/diff"
-	"github.com/writ-policy/writ/analysis/statement"
 	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/revisions"
 )
@@ -55,7 +54,7 @@ func promises(t *testing.T, a, b *diff.Side, report *diff.Report, list []decided
 		k := &report.Classes[i]
 		for _, x := range k.Transitions {
 			r := x.Witness.Request
-			if from, to := outcome(t, a, r), outcome(t, b, r); from != x.From || to != x.To || !report.Fits(k, r, revisions.Principals(r)) {
+			if from, to := revisions.Outcome(t, a, r), revisions.Outcome(t, b, r); from != x.From || to != x.To || !report.Fits(k, r, revisions.Principals(r)) {
 				return fmt.Sprintf("the witness of class %s is not one of it, %s -> %s: %s", k.ID, from, to, revisions.Text(r)), held
 			}
 		}
@@ -68,7 +67,7 @@ func promises(t *testing.T, a, b *diff.Side, report *diff.Report, list []decided
 				continue
 			}
 			goes := slices.ContainsFunc(k.Transitions, func(x diff.Transition) bool { return x.From == d.from && x.To == d.to })
-			found = found || (goes || !k.Exact) && slices.Contains(k.Changes, diff.Kind(pointOf(d.request), d.from, d.to))
+			found = found || (goes || !k.Exact) && slices.Contains(k.Changes, diff.Kind(revisions.PointOf(d.request), d.from, d.to))
 			if !k.Exact || spare(report, k, d.request) {
 				continue
 			}
@@ -82,24 +81,6 @@ func promises(t *testing.T, a, b *diff.Side, report *diff.Report, list []decided
 		}
 	}
 	return "", held
-}
-
-// pointOf returns the point of a request.
-func pointOf(r map[string]any) string {
-	if r["action"] != nil {
-		return statement.PointVisibility
-	}
-	return statement.PointAccess
-}
-
-// outcome returns how a revision decides a request.
-func outcome(t *testing.T, s *diff.Side, r map[string]any) string {
-	t.Helper()
-	v, err := s.Judge(t.Context(), pointOf(r), []byte(revisions.Text(r)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v.Outcome
 }
 
 // Reports keep their promises, with the engine as the judge, and a report with a class that

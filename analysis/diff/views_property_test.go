@@ -99,7 +99,7 @@ func TestViewsAreComparedForEachSubject(t *testing.T) {
 		}
 		var list []decided
 		for _, r := range viewRequests() {
-			d := decided{r, outcome(t, a, r), outcome(t, b, r)}
+			d := decided{r, revisions.Outcome(t, a, r), revisions.Outcome(t, b, r)}
 			list = append(list, d)
 			principals := revisions.Principals(r)
 			if d.from == d.to {
@@ -165,7 +165,7 @@ func TestRulesOfOneViewAreComparedForEachSubject(t *testing.T) {
 	var list []decided
 	for _, cluster := range []string{"c1", "c2"} {
 		r := map[string]any{"user": "other", "groups": []string{"a"}, "type": "", "action": "view", "cluster": map[string]any{"name": cluster}}
-		list = append(list, decided{r, outcome(t, a, r), outcome(t, b, r)})
+		list = append(list, decided{r, revisions.Outcome(t, a, r), revisions.Outcome(t, b, r)})
 	}
 	if problem, held := promises(t, a, b, compare(t, before, after), list); problem != "" || held != len(list) {
 		t.Errorf("%s; %d of %d requests fit exact classes", problem, held, len(list))

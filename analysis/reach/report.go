@@ -139,7 +139,9 @@ func (g *graph) path(ctx context.Context, s start, to *goal, arcs []arc) (*Path,
 			}
 		}
 	}
-	_, p.Why = to.classAt(&node{identity: as, world: w})
+	if to.role != "" {
+		_, p.Why = w.holdsRole(as, to.role)
+	}
 	if r := to.request(); r != nil && !as.sink {
 		if found, _ := w.decisive(as.request(r), as.Principals()); found != nil && found.Effect == statement.OutcomeAllow {
 			held := w.grantOf(&found.Documents[0])

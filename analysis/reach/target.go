@@ -74,7 +74,7 @@ func (g *goal) reached(n *node) bool {
 	case g.principal != "":
 		return !i.sink && i.holds(g.principal)
 	case g.role != "":
-		class, _ := g.classAt(n)
+		class, _ := n.world.holdsRole(i, g.role)
 		return class == Certain
 	case i.sink || i.holds(statement.GroupPrefix+masters):
 		return true

@@ -35,9 +35,12 @@ func (f *Failures) Failed(text string, now time.Time) (about []any, isLogged boo
 	return f.about(), true
 }
 
+// Any reports whether there were failures since the last end.
+func (f *Failures) Any() bool { return f.count > 0 }
+
 // Ended forgets the failures and reports whether there were any; about is as for Failed.
 func (f *Failures) Ended() (about []any, failed bool) {
-	about, failed = f.about(), f.count > 0
+	about, failed = f.about(), f.Any()
 	*f = Failures{}
 	return about, failed
 }

@@ -171,10 +171,18 @@ func Principals(r map[string]any) []string {
 	return out
 }
 
+// PointOf returns the point of a request: an action is for visibility.
+func PointOf(r map[string]any) string {
+	if r["action"] != nil {
+		return statement.PointVisibility
+	}
+	return statement.PointAccess
+}
+
 // Outcome returns how a revision decides a request.
 func Outcome(t *testing.T, s *diff.Side, r map[string]any) string {
 	t.Helper()
-	v, err := s.Judge(t.Context(), statement.PointAccess, []byte(Text(r)))
+	v, err := s.Judge(t.Context(), PointOf(r), []byte(Text(r)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type piece[V any] struct {
 	rows []row[V]
 
 	mu   sync.Mutex // held to read and set made
-	made part       // the rows as JSON without the surrounding braces; empty until requested
+	made *made      // the rows as JSON without the surrounding braces; nil until requested
 }
 
 // row is shared between maps: equal pointers are equal values.

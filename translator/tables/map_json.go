@@ -40,17 +40,17 @@ func (m Map[V]) text(out Text) Text {
 	between := open
 	for _, p := range m.pieces {
 		out = out.with(between)
-		out.parts = append(out.parts, p.json())
+		out.parts = append(out.parts, part{made: p.json()})
 		between = next
 	}
 	return out.with(end)
 }
 
 // json returns the rows as JSON, without the surrounding braces: a line, or lines of nested maps.
-func (p *piece[V]) json() part {
+func (p *piece[V]) json() *made {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.made.made != nil {
+	if p.made != nil {
 		return p.made
 	}
 	if _, ok := any(p.rows[0].value).(inParts); ok {
@@ -62,7 +62,7 @@ func (p *piece[V]) json() part {
 	out.Reset()
 	p.write(out)
 	sum := sha256.Sum256(out.Bytes())
-	p.made = part{made: &made{sum: &sum, length: out.Len(), by: p}}
+	p.made = &made{sum: &sum, length: out.Len(), by: p}
 	return p.made
 }
 

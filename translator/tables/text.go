@@ -156,9 +156,9 @@ func (t Text) Sum() (sum [sha256.Size]byte) {
 	return [sha256.Size]byte(all.Sum(nil))
 }
 
-// madeBy returns a text as one part that is written anew for each reader. It keeps the hashes of lines
+// madeBy returns a text as one that is written anew for each reader. It keeps the hashes of lines
 // that both begin and end in it, and the text, which is short, of what stands around them.
-func (t Text) madeBy(by interface{ write(out *bytes.Buffer) }) part {
+func (t Text) madeBy(by interface{ write(out *bytes.Buffer) }) *made {
 	var within *lines
 	var line bytes.Buffer
 	h := lineHash{line: sha256.New(), text: &line}
@@ -174,7 +174,7 @@ func (t Text) madeBy(by interface{ write(out *bytes.Buffer) }) part {
 	if within != nil {
 		within.sums, within.last = slices.Clip(within.sums), bytes.Clone(line.Bytes())
 	}
-	return part{made: &made{within: within, length: t.Len(), by: by}}
+	return &made{within: within, length: t.Len(), by: by}
 }
 
 // lineHash hashes the lines of texts that are added one after another.

@@ -80,6 +80,7 @@ func (p *pathRow) html() h.Node {
 		h.Ol(h.Class("steps"), piece.Each(p.Rows, (*hopRow).html)), smallList("whether it has all of "+p.To+" depends on: ", p.Why))
 }
 
+// smallList is a list of texts in one small line behind a label, and nothing for an empty one.
 func smallList(label string, list []string) h.Node {
 	return h.If(len(list) > 0, piece.P("small muted", h.Text(label+strings.Join(list, ", "))))
 }
